@@ -1,0 +1,185 @@
+"""Bytes to lines to JSON objects, and back; the one place that knows what orjson refuses and what it changes.
+
+A line ends at the newline byte and nowhere else: Node leaves U+2028 unescaped, and a text-mode split would cut a record there.
+"""
+
+import json
+import re
+from pathlib import PurePath
+from typing import Any
+
+import attrs
+import orjson
+
+from claude_control.errors import OptionsError
+
+__all__ = ["Decoder", "LineSplitter", "LongLine", "encode"]
+
+HEAD_BYTES = 256
+"""How much of a line that is too long is kept, to say what it was."""
+
+
+@attrs.frozen
+class LongLine:
+    """A line beyond the limit that was skipped to its newline: its `size` in bytes and its first bytes."""
+
+    size: int
+    head: bytes
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the line belonged to the control protocol, so that its loss cannot be survived."""
+        return b'"control_re' in self.head  # control_request or control_response; a lost cancel is not that long
+
+
+class LineSplitter:
+    """Cuts a stream of chunks into lines, in time linear in their size whatever the size of the chunks.
+
+    The limit is per line. Of a longer one only the head is kept while the rest passes by.
+    """
+
+    __slots__ = ("_fragments", "_limit", "_size")
+
+    def __init__(self, max_line_bytes: int) -> None:
+        self._limit = max_line_bytes
+        self._fragments: list[
+            bytes
+        ] = []  # joined once, when the newline comes: adding to one bytes object is quadratic
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes | LongLine]:
+        """Return the lines that end in this chunk, without their newline bytes."""
+        lines: list[bytes | LongLine] = chunk.split(b"\n")  # type: ignore[assignment]  # a fresh list, all bytes so far
+        tail = lines.pop()
+        assert isinstance(tail, bytes)
+        if lines and self._size:
+            first = lines[0]
+            assert isinstance(first, bytes)
+            self._keep(first)
+            lines[0] = self._take()
+        if len(chunk) > self._limit:
+            lines = [self._checked(line) for line in lines]
+        if tail:
+            self._keep(tail)
+        return lines
+
+    def finish(self) -> list[bytes | LongLine]:
+        """Return what is left at the end of the stream: a last line that has no newline."""
+        return [self._take()] if self._size else []
+
+    def _keep(self, fragment: bytes) -> None:
+        before, self._size = self._size, self._size + len(fragment)
+        if self._size <= self._limit:
+            self._fragments.append(fragment)
+        elif before <= self._limit:  # just now too long: keep the head only
+            self._fragments = [b"".join([*self._fragments, fragment[:HEAD_BYTES]])[:HEAD_BYTES]]
+
+    def _take(self) -> bytes | LongLine:
+        line, size = b"".join(self._fragments), self._size
+        self._fragments, self._size = [], 0
+        return LongLine(size, line) if size > self._limit else line
+
+    def _checked(self, line: bytes | LongLine) -> bytes | LongLine:
+        if isinstance(line, bytes) and len(line) > self._limit:
+            return LongLine(len(line), line[:HEAD_BYTES])
+        return line
+
+
+# orjson turns integers beyond 64 bits into floats without a word; 20 digits are the first that may not fit.
+_LONG_NUMBER = re.compile(rb"[0-9]{20}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Decoder:
+    """Turns lines into JSON objects and counts the odd ones.
+
+    `flawed` counts lines that only the standard parser could read: with half of a surrogate pair (Node writes one where it cuts
+    an emoji), bytes that are not UTF-8, or NaN. `bad` counts lines that are no JSON object at all.
+    """
+
+    __slots__ = ("bad", "flawed")
+
+    def __init__(self) -> None:
+        self.flawed = 0
+        self.bad = 0
+
+    def decode(self, line: bytes) -> dict[str, Any] | None:
+        """Return the line's object; None if it is no JSON object."""
+        try:
+            frame = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            frame = self._decode_flawed(line)
+        if type(frame) is not dict:
+            self.bad += 1
+            return None
+        if frame.get("type") == "control_request" and _LONG_NUMBER.search(line):
+            return _decode_exactly(line, frame)
+        return frame
+
+    def _decode_flawed(self, line: bytes) -> Any:
+        try:
+            frame = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+        self.flawed += 1
+        return _without_surrogates(frame)
+
+
+def _decode_exactly(line: bytes, frame: dict[str, Any]) -> dict[str, Any]:
+    """Decode a control request again with the parser that keeps integers of any length: its input is echoed back."""
+    try:
+        exact: dict[str, Any] = json.loads(line)
+    except (ValueError, RecursionError):
+        return frame
+    return exact
+
+
+def encode(record: dict[str, Any]) -> bytes:
+    """Return the record as one line of JSON with its newline.
+
+    Halves of surrogate pairs become U+FFFD, NaN becomes null, integers of any length and keys that are not texts are written as they
+    are. Raises `OptionsError` for a value that JSON has no form for, naming where it stands.
+    """
+    try:
+        return orjson.dumps(record, default=_stand_in, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # orjson's own error is a TypeError: surrogates, long integers, depth, unknown types
+        return _encode_leniently(record)
+
+
+def _encode_leniently(record: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(_without_surrogates(record), default=_stand_in, separators=(",", ":")).encode() + b"\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        where = _find_odd(record, "$") or "it is nested too deeply or contains itself"
+        raise OptionsError(
+            f"cannot be sent as JSON: {where}; use texts, numbers, booleans, None, lists and dicts"
+        ) from error
+
+
+def _stand_in(value: Any) -> Any:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(type(value).__name__)
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("�", value)
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_surrogates(item) for item in value]
+    return value
+
+
+def _find_odd(value: Any, path: str, depth: int = 0) -> str | None:
+    """Say where the first value stands that JSON has no form for."""
+    if depth > 200:  # deeper is reported as such
+        return None
+    if isinstance(value, dict):
+        return next(filter(None, (_find_odd(item, f"{path}.{key}", depth + 1) for key, item in value.items())), None)
+    if isinstance(value, list | tuple):
+        return next(filter(None, (_find_odd(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value))), None)
+    if value is None or isinstance(value, str | int | float | bool | PurePath):
+        return None
+    return f"{path} is a {type(value).__name__}"
