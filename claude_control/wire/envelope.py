@@ -1,7 +1,7 @@
 """The envelopes of the control protocol: what a frame is, and how ours are built.
 
-Both directions ask (`control_request`), answer (`control_response`) and withdraw (`control_cancel_request`); request ids of the two
-directions are separate name spaces (2.0.75, 2.1.7 and 2.1.332).
+Both directions ask (`control_request`), answer (`control_response`) and withdraw (`control_cancel_request`); request
+ids of the two directions are separate name spaces (2.0.75, 2.1.7 and 2.1.332).
 """
 
 from typing import Any
@@ -17,8 +17,8 @@ __all__ = ["Reply", "cancel", "failure", "read_reply", "request", "success", "us
 class Reply:
     """The program's answer to one of our requests.
 
-    `response` is the payload: `{}` when a success has none (the key is then absent on the wire). `error` is None on success, else the program's
-    text; `code` its snake_case code (2.1.332).
+    `response` is the payload: `{}` when a success has none (the key is then absent on the wire). `error` is None on
+    success, else the program's text; `code` its snake_case code (2.1.332).
     """
 
     request_id: str

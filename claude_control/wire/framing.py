@@ -1,10 +1,13 @@
 """Bytes to lines to JSON objects, and back; the one place that knows what orjson refuses and what it changes.
 
-A line ends at the newline byte and nowhere else: Node leaves U+2028 unescaped, and a text-mode split would cut a record there.
+A line ends at the newline byte and nowhere else: Node leaves U+2028 unescaped, and a text-mode split would cut a record
+there.
 """
 
 import json
+import math
 import re
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
@@ -19,6 +22,9 @@ HEAD_BYTES = 256
 """How much of a line that is too long is kept, to say what it was."""
 
 
+_CONTROL = re.compile(rb'"type"\s*:\s*"control_re')
+
+
 @attrs.frozen
 class LongLine:
     """A line beyond the limit that was skipped to its newline: its `size` in bytes and its first bytes."""
@@ -29,7 +35,9 @@ class LongLine:
     @property
     def is_control(self) -> bool:
         """Whether the line belonged to the control protocol, so that its loss cannot be survived."""
-        return b'"control_re' in self.head  # control_request or control_response; a lost cancel is not that long
+        # control_request or control_response; a lost cancel is not that long. Inside of a text the quotes would be
+        # escaped.
+        return _CONTROL.search(self.head) is not None
 
 
 class LineSplitter:
@@ -85,16 +93,17 @@ class LineSplitter:
         return line
 
 
-# orjson turns integers beyond 64 bits into floats without a word; 20 digits are the first that may not fit.
-_LONG_NUMBER = re.compile(rb"[0-9]{20}")
+# orjson turns integers beyond 64 bits into floats without a word; 20 digits, below zero 19, are the first that may not
+# fit.
+_LONG_NUMBER = re.compile(rb"[0-9]{20}|-[0-9]{19}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Decoder:
     """Turns lines into JSON objects and counts the odd ones.
 
-    `flawed` counts lines that only the standard parser could read: with half of a surrogate pair (Node writes one where it cuts
-    an emoji), bytes that are not UTF-8, or NaN. `bad` counts lines that are no JSON object at all.
+    `flawed` counts lines that only the standard parser could read: with half of a surrogate pair (Node writes one where
+    it cuts an emoji), bytes that are not UTF-8, or NaN. `bad` counts lines that are no JSON object at all.
     """
 
     __slots__ = ("bad", "flawed")
@@ -118,11 +127,11 @@ class Decoder:
 
     def _decode_flawed(self, line: bytes) -> Any:
         try:
-            frame = json.loads(line.decode("utf-8", "replace"))
+            frame = _each(json.loads(line.decode("utf-8", "replace")), _whole)
         except (ValueError, RecursionError):
             return None
         self.flawed += 1
-        return _without_surrogates(frame)
+        return frame
 
 
 def _decode_exactly(line: bytes, frame: dict[str, Any]) -> dict[str, Any]:
@@ -137,8 +146,8 @@ def _decode_exactly(line: bytes, frame: dict[str, Any]) -> dict[str, Any]:
 def encode(record: dict[str, Any]) -> bytes:
     """Return the record as one line of JSON with its newline.
 
-    Halves of surrogate pairs become U+FFFD, NaN becomes null, integers of any length and keys that are not texts are written as they
-    are. Raises `OptionsError` for a value that JSON has no form for, naming where it stands.
+    Halves of surrogate pairs become U+FFFD, NaN becomes null, integers of any length and keys that are not texts are
+    written as they are. Raises `OptionsError` for a value that JSON has no form for, naming where it stands.
     """
     try:
         return orjson.dumps(record, default=_stand_in, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE)
@@ -148,9 +157,11 @@ def encode(record: dict[str, Any]) -> bytes:
 
 def _encode_leniently(record: dict[str, Any]) -> bytes:
     try:
-        return json.dumps(_without_surrogates(record), default=_stand_in, separators=(",", ":")).encode() + b"\n"
+        # The standard encoder has no word for NaN but one that is not JSON, so nothing like it may reach it.
+        sendable = _each(record, _sendable)
+        return json.dumps(sendable, default=_stand_in, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except (TypeError, ValueError, RecursionError) as error:
-        where = _find_odd(record, "$") or "it is nested too deeply or contains itself"
+        where = _find_odd(record) or "it is nested too deeply or contains itself"
         raise OptionsError(
             f"cannot be sent as JSON: {where}; use texts, numbers, booleans, None, lists and dicts"
         ) from error
@@ -162,24 +173,46 @@ def _stand_in(value: Any) -> Any:
     raise TypeError(type(value).__name__)
 
 
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATE.sub("�", value)
+def _each(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Return a copy in which every text, number and other leaf went through a function, keys too."""
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        return {_each(key, leaf): _each(item, leaf) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_surrogates(item) for item in value]
-    return value
+        return [_each(item, leaf) for item in value]
+    return leaf(value)
 
 
-def _find_odd(value: Any, path: str, depth: int = 0) -> str | None:
+def _whole(value: Any) -> Any:
+    return _SURROGATE.sub("�", value) if isinstance(value, str) else value
+
+
+def _sendable(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return _whole(str(value) if isinstance(value, PurePath) else value)
+
+
+def _find_odd(record: Any) -> str | None:
     """Say where the first value stands that JSON has no form for."""
-    if depth > 200:  # deeper is reported as such
-        return None
+    seen: set[int] = set()  # containers; one that contains itself is not entered twice
+    stack = [("$", record)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict | list | tuple) and id(value) not in seen:
+            seen.add(id(value))
+            odd = [key for key in value if not isinstance(key, _LEAVES)] if isinstance(value, dict) else []
+            if odd:
+                return f"a key of {path} is a {type(odd[0]).__name__}"
+            stack += reversed(_children(path, value))
+        elif not isinstance(value, _LEAVES | dict | list | tuple):
+            return f"{path} is a {type(value).__name__}"
+    return None
+
+
+_LEAVES = str | int | float | bool | None | PurePath
+
+
+def _children(path: str, value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> list[tuple[str, Any]]:
     if isinstance(value, dict):
-        return next(filter(None, (_find_odd(item, f"{path}.{key}", depth + 1) for key, item in value.items())), None)
-    if isinstance(value, list | tuple):
-        return next(filter(None, (_find_odd(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(value))), None)
-    if value is None or isinstance(value, str | int | float | bool | PurePath):
-        return None
-    return f"{path} is a {type(value).__name__}"
+        return [(f"{path}.{key}", item) for key, item in value.items()]
+    return [(f"{path}[{index}]", item) for index, item in enumerate(value)]

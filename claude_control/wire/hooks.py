@@ -1,7 +1,8 @@
 """Hooks: how they are registered, what a callback may answer, and what is said for one that failed.
 
-A control error as a hook's answer lets the tool run on every measured program (2.0.75, 2.1.7, 2.1.332), and a `hookEventName` that is not the
-event's own ends some sessions; so every answer is checked here before it is sent, and a guard that fails denies.
+A control error as a hook's answer lets the tool run on every measured program (2.0.75, 2.1.7, 2.1.332), and a
+`hookEventName` that is not the event's own ends some sessions; so every answer is checked here before it is sent, and a
+guard that fails denies.
 """
 
 import math
@@ -11,6 +12,7 @@ from typing import Any, Literal
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.wire.permissions import write_updates
 
 __all__ = ["GUARDS", "Hook", "HookMatcher", "answer_hook", "failed_hook", "register_hooks"]
 
@@ -21,9 +23,16 @@ PROGRAM_MARGIN = 15.0
 """Seconds that the program is told beyond our own limit, so that our answer is there first."""
 
 UNLIMITED = 86_400.0
-"""Seconds that the program is told where we set no limit: a day. Told nothing it stops waiting after ten minutes (2.1.332)."""
+"""Seconds that the program is told where we set no limit: a day.
 
-_DECISIONS = {"PreToolUse": ("allow", "deny", "ask", "defer"), "PreModelSwitch": ("allow", "deny", "ask")}
+Told nothing it stops waiting after ten minutes (2.1.332).
+"""
+
+_DECISIONS = {
+    "PreToolUse": ("allow", "deny", "ask", "defer"),
+    "PreSkillShellCommand": ("allow", "deny", "ask", "defer"),
+    "PreModelSwitch": ("allow", "deny", "ask"),
+}
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "continue": bool,
     "async": bool,
@@ -35,6 +44,15 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "asyncTimeout": (int, float),
     "hookSpecificOutput": Mapping,
 }
+# A value of another type makes the program drop the whole output, a denial with it (2.0.75, 2.1.7, 2.1.332).
+_SPECIFIC_TYPES: dict[str, type] = {
+    "additionalContext": str,
+    "permissionDecisionReason": str,
+    "sessionTitle": str,
+    "suppressOriginalPrompt": bool,
+    "updatedInput": Mapping,
+}
+_DECIDED_TYPES: dict[str, type] = {"interrupt": bool, "message": str, "updatedInput": Mapping}
 _PYTHON_NAMES = {"continue_": "continue", "async_": "async"}
 
 
@@ -42,20 +60,47 @@ _PYTHON_NAMES = {"continue_": "continue", "async_": "async"}
 class HookMatcher:
     """Callbacks for one event, and for which tools.
 
-    `matcher` is a tool name or a pattern of names ("Write|Edit"); None means all. `timeout` is in seconds (None: the session's `hook_timeout`).
-    `on_failure` says what happens when a callback raises, times out or answers rubbish: "block" stops what the event guards (only PreToolUse,
-    PermissionRequest and UserPromptSubmit guard anything), "continue" lets it go on.
+    `matcher` is a tool name or a pattern of names ("Write|Edit"); None means all. `timeout` is in seconds (None: the
+    session's `hook_timeout`). `on_failure` says what happens when a callback raises, times out or answers rubbish:
+    "block" stops what the event guards (only PreToolUse, PermissionRequest and UserPromptSubmit guard anything),
+    "continue" lets it go on.
     """
 
-    matcher: str | None = None
+    matcher: str | None = attrs.field(default=None)
     hooks: Sequence[Callable[..., Any]] = attrs.field(factory=list)
-    timeout: float | None = None
-    on_failure: Literal["block", "continue"] = "block"
+    timeout: float | None = attrs.field(default=None)
+    on_failure: Literal["block", "continue"] = attrs.field(default="block")
+
+    @matcher.validator
+    def _text(self, _attribute: object, value: object) -> None:
+        if value is not None and not isinstance(value, str):  # 2.0.75 and 2.1.7 would take it, and never call the hook
+            raise OptionsError(f"a hook's matcher is a pattern of tool names or None, not {value!r}", field="matcher")
+
+    @hooks.validator
+    def _functions(self, _attribute: object, value: object) -> None:
+        if not isinstance(value, list | tuple) or not all(map(callable, value)):
+            raise OptionsError(f"the hooks of a HookMatcher are a list of functions, not {value!r}", field="hooks")
+
+    @timeout.validator
+    def _seconds(self, _attribute: object, value: object) -> None:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (number and 0 < value < math.inf):  # type: ignore[operator]  # it is a number
+            raise OptionsError(
+                f"a hook's timeout is a number of seconds above 0 or None, not {value!r}", field="timeout"
+            )
+
+    @on_failure.validator
+    def _word(self, _attribute: object, value: object) -> None:
+        if value not in ("block", "continue"):
+            raise OptionsError(f"on_failure is 'block' or 'continue', not {value!r}", field="on_failure")
 
 
 @attrs.frozen
 class Hook:
-    """One registered callback: the event it was registered for and how it may fail. `timeout` is in seconds, None for no limit."""
+    """One registered callback: the event it was registered for and how it may fail.
+
+    `timeout` is in seconds, None for no limit.
+    """
 
     event: str
     function: Callable[..., Any]
@@ -66,20 +111,29 @@ class Hook:
 def register_hooks(
     hooks: Mapping[str, Sequence[HookMatcher]] | None, default_timeout: float | None
 ) -> tuple[dict[str, Any], dict[str, Hook]]:
-    """Return the `hooks` field of initialize, and every callback by the id that it is registered under."""
+    """Return the `hooks` field of initialize, and every callback by the id that it is registered under.
+
+    Raises `OptionsError` for hooks that are not lists of `HookMatcher` by event: malformed ones kill 2.0.75 and 2.1.7.
+    """
     config: dict[str, list[dict[str, Any]]] = {}
     registered: dict[str, Hook] = {}
     for event, matchers in (hooks or {}).items():
-        for matcher in matchers:
+        for matcher in _matchers(event, matchers):
             timeout = default_timeout if matcher.timeout is None else matcher.timeout
             blocks = event in GUARDS and matcher.on_failure == "block"
             ids = [f"hook_{len(registered) + index}" for index in range(len(matcher.hooks))]
             registered |= {
-                name: Hook(event, function, timeout, blocks)
-                for name, function in zip(ids, matcher.hooks, strict=True)
+                name: Hook(event, function, timeout, blocks) for name, function in zip(ids, matcher.hooks, strict=True)
             }
             config.setdefault(event, []).append(_matcher_to_wire(matcher, ids, timeout, blocks))
     return config, registered
+
+
+def _matchers(event: object, value: object) -> Sequence[HookMatcher]:
+    given = isinstance(value, list | tuple) and all(isinstance(item, HookMatcher) for item in value)
+    if not given or not isinstance(event, str):
+        raise OptionsError(f"hooks are lists of HookMatcher by the name of their event, not {value!r}", field="hooks")
+    return value  # type: ignore[return-value]  # checked above
 
 
 def _matcher_to_wire(matcher: HookMatcher, ids: list[str], timeout: float | None, blocks: bool) -> dict[str, Any]:
@@ -92,42 +146,56 @@ def _matcher_to_wire(matcher: HookMatcher, ids: list[str], timeout: float | None
     return wire
 
 
-def answer_hook(event: str, output: object) -> dict[str, Any]:
+def answer_hook(event: str, output: object, *, allow_bypass: bool = False) -> dict[str, Any]:
     """Return a callback's output in its wire form; None is "no opinion".
 
-    `continue_` and `async_` are sent as `continue` and `async`. Raises `OptionsError` for an output that a program would misread or crash on.
+    `continue_` and `async_` are sent as `continue` and `async`. Raises `OptionsError` for an output that a program
+    would misread or crash on, and for a switch to bypassPermissions in a session that was not launched for it.
     """
     if output is None:
         return {}
     if not isinstance(output, Mapping):
         raise OptionsError(f"a hook must return a dict or None, not {type(output).__name__}")
-    wire = {_PYTHON_NAMES.get(key, key): value for key, value in output.items()}
-    for key, value in wire.items():
-        _check_type(key, value)
+    wire: dict[str, Any] = {_PYTHON_NAMES.get(str(key), str(key)): value for key, value in output.items()}
+    _check_types(wire, _TYPES)
     if wire.get("decision") not in (None, "block", "approve"):
         raise OptionsError(f"a hook's decision is 'block' or 'approve', not {wire['decision']!r}", field="decision")
     if "hookSpecificOutput" in wire:
-        wire["hookSpecificOutput"] = _check_specific(event, dict(wire["hookSpecificOutput"]))
+        wire["hookSpecificOutput"] = _check_specific(event, dict(wire["hookSpecificOutput"]), allow_bypass)
     return wire
 
 
-def _check_type(key: str, value: object) -> None:
-    expected = _TYPES.get(key)
-    if expected is not None and not isinstance(value, expected):
-        raise OptionsError(f"{key} in a hook's output cannot be {value!r}", field=key)
+def _check_types(output: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]]) -> None:
+    for key, expected in types.items():
+        if key in output and not isinstance(output[key], expected):
+            raise OptionsError(f"{key} in a hook's output cannot be {output[key]!r}", field=key)
 
 
-def _check_specific(event: str, specific: dict[str, Any]) -> dict[str, Any]:
+def _check_specific(event: str, specific: dict[str, Any], allow_bypass: bool) -> dict[str, Any]:
     name = specific.setdefault("hookEventName", event)
     if name != event:  # a session of 2.1.332 crashes on this
         raise OptionsError(f"hookEventName is {name!r}, but the hook runs for {event}", field="hookEventName")
     decision = specific.get("permissionDecision")
-    if decision is not None and decision not in _DECISIONS.get(event, ()):
+    if "permissionDecision" in specific and decision not in _DECISIONS.get(event, ()):
         known = ", ".join(_DECISIONS.get(event, ())) or "nothing of that kind"
-        raise OptionsError(f"permissionDecision {decision!r} is unknown to {event}: it takes {known}", field="permissionDecision")
-    if not isinstance(specific.get("updatedInput", {}), Mapping):
-        raise OptionsError("updatedInput in a hook's output must be a dict", field="updatedInput")
+        raise OptionsError(
+            f"permissionDecision {decision!r} is unknown to {event}: it takes {known}", field="permissionDecision"
+        )
+    _check_types(specific, _SPECIFIC_TYPES)
+    if event == "PermissionRequest":
+        specific["decision"] = _check_decision(specific.get("decision"), allow_bypass)
     return specific
+
+
+def _check_decision(decision: object, allow_bypass: bool) -> dict[str, Any]:
+    if not isinstance(decision, Mapping) or decision.get("behavior") not in ("allow", "deny"):
+        raise OptionsError(
+            f"a PermissionRequest hook decides {{'behavior': 'allow' or 'deny'}}, not {decision!r}", field="decision"
+        )
+    _check_types(decision, _DECIDED_TYPES)
+    if "updatedPermissions" not in decision:
+        return dict(decision)
+    return {**decision, "updatedPermissions": write_updates(decision["updatedPermissions"], allow_bypass)}
 
 
 def failed_hook(hook: Hook, reason: str) -> dict[str, Any]:

@@ -13,7 +13,8 @@ __all__ = ["HookCallback", "InboundRequest", "PermissionRequest", "UnknownReques
 class PermissionRequest:
     """The program asks whether a tool may run (`can_use_tool`); `suggestions` fit into `Allow(updated_permissions=…)`.
 
-    `agent_id` is set for a subagent's tool, `blocked_path` for a file outside of the allowed directories; `raw` has the rest.
+    `agent_id` is set for a subagent's tool, `blocked_path` for a file outside of the allowed directories; `raw` has the
+    rest.
     """
 
     request_id: str

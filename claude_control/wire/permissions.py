@@ -1,10 +1,11 @@
 """Permission decisions: what a callback returns and what goes over the wire.
 
-The strictest program decides the form: 2.0.75 and 2.1.7 deny an allow that has no `updatedInput`, every program denies a deny that has no
-message, and malformed permission updates are refused by the old programs and dropped without a word by 2.1.332.
+The strictest program decides the form: 2.0.75 and 2.1.7 deny an allow that has no `updatedInput`, every program denies
+a deny that has no message, and malformed permission updates are refused by the old programs and dropped without a word
+by 2.1.332.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -40,8 +41,9 @@ class PermissionRuleValue:
 class PermissionUpdate:
     """A change to the permission rules that an allow carries along, or that the program suggests.
 
-    `type` is addRules, replaceRules, removeRules (with `rules` and `behavior`), addDirectories, removeDirectories (with `directories`) or setMode (with
-    `mode`); `destination` says where it is kept. A suggestion of the program keeps its wire form in `raw`, which is what goes back.
+    `type` is addRules, replaceRules, removeRules (with `rules` and `behavior`), addDirectories, removeDirectories (with
+    `directories`) or setMode (with `mode`); `destination` says where it is kept. A suggestion of the program keeps its
+    wire form in `raw`, which is what goes back; a changed copy (`attrs.evolve`) goes as its fields say.
     """
 
     type: str
@@ -54,7 +56,7 @@ class PermissionUpdate:
 
     def to_wire(self) -> dict[str, Any]:
         """Return the wire form; raises `OptionsError` for what the programs would drop or refuse."""
-        if self.raw is not None:
+        if self.raw is not None and read_update(self.raw) == self:
             return self.raw
         self._check()
         made: dict[str, Any] = {"type": self.type, "destination": self.destination}
@@ -71,11 +73,11 @@ class PermissionUpdate:
         _one_of("destination", self.destination, _DESTINATIONS)
         if self.type in _RULE_UPDATES:
             _one_of("behavior", self.behavior, _BEHAVIORS)
-            if not self.rules:
-                raise OptionsError(f"a permission update {self.type} needs rules", field="rules")
+            _list_of("rules", self.rules, _is_rule)
         elif self.type in _DIRECTORY_UPDATES:
-            if not self.directories:
-                raise OptionsError(f"a permission update {self.type} needs directories", field="directories")
+            _list_of(
+                "directories", self.directories, _is_text
+            )  # a text would be taken for a list of its letters, "/" among them
         else:
             _one_of("mode", self.mode, PERMISSION_MODES)
 
@@ -85,9 +87,24 @@ def _one_of(field: str, value: object, known: Sequence[str]) -> None:
         raise OptionsError(f"{field} of a permission update is {value!r}; use one of {', '.join(known)}", field=field)
 
 
+def _list_of(field: str, value: object, fits: Callable[[object], bool]) -> None:
+    if not isinstance(value, list | tuple) or not value or not all(fits(item) for item in value):
+        raise OptionsError(f"{field} of a permission update is {value!r}; give a list that is not empty", field=field)
+
+
+def _is_rule(value: object) -> bool:
+    content = getattr(value, "rule_content", None)
+    named = isinstance(value, PermissionRuleValue) and _is_text(value.tool_name)
+    return named and (content is None or isinstance(content, str))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
 @attrs.frozen
 class Allow:
-    """Lets the tool run, with `updated_input` instead of its own if given, and changes the rules by `updated_permissions`."""
+    """Lets the tool run, with `updated_input` instead of its own if given; `updated_permissions` change the rules."""
 
     updated_input: Mapping[str, Any] | None = None
     updated_permissions: Sequence[PermissionUpdate | Mapping[str, Any]] | None = None
@@ -104,8 +121,9 @@ class Deny:
 def answer_permission(decision: object, tool_input: Mapping[str, Any], *, allow_bypass: bool = False) -> dict[str, Any]:
     """Return the wire form of a callback's decision.
 
-    Allow always has the input, Deny always a message. Raises `OptionsError` for anything that the program would misread, and for a switch to
-    bypassPermissions in a session that was not launched for it (2.0.75 and 2.1.7 would take it).
+    Allow always has the input, Deny always a message. Raises `OptionsError` for anything that the program would
+    misread, and for a switch to bypassPermissions in a session that was not launched for it (2.0.75 and 2.1.7 would
+    take it).
     """
     if isinstance(decision, Deny):
         return deny(decision.message, interrupt=decision.interrupt)
@@ -116,7 +134,7 @@ def answer_permission(decision: object, tool_input: Mapping[str, Any], *, allow_
         raise OptionsError(f"updated_input must be a dict, not {type(updated).__name__}", field="updated_input")
     answer: dict[str, Any] = {"behavior": "allow", "updatedInput": dict(updated)}
     if decision.updated_permissions:
-        answer["updatedPermissions"] = [_update(item, allow_bypass) for item in decision.updated_permissions]
+        answer["updatedPermissions"] = write_updates(decision.updated_permissions, allow_bypass)
     return answer
 
 
@@ -126,16 +144,29 @@ def deny(message: str, *, interrupt: bool = False) -> dict[str, Any]:
     return {"behavior": "deny", "message": text, **({"interrupt": True} if interrupt else {})}
 
 
-def _update(item: PermissionUpdate | Mapping[str, Any], allow_bypass: bool) -> dict[str, Any]:
+def write_updates(items: object, allow_bypass: bool) -> list[dict[str, Any]]:
+    """Return the wire form of a list of updates, each a `PermissionUpdate` or a dict.
+
+    Raises `OptionsError` as `answer_permission` does.
+    """
+    if not isinstance(items, list | tuple):
+        raise OptionsError(
+            f"updated_permissions must be a list, not {type(items).__name__}", field="updated_permissions"
+        )
+    return [_update(item, allow_bypass) for item in items]
+
+
+def _update(item: object, allow_bypass: bool) -> dict[str, Any]:
     if isinstance(item, Mapping):
-        read_update(dict(item))._check()
-        made = dict(item)
+        made = {**item, **attrs.evolve(read_update(dict(item)), raw=None).to_wire()}
     elif isinstance(item, PermissionUpdate):
         made = item.to_wire()
     else:
         raise OptionsError(f"a permission update must be a PermissionUpdate or a dict, not {type(item).__name__}")
     if made.get("mode") == "bypassPermissions" and not allow_bypass:
-        raise OptionsError("bypassPermissions needs allow_bypass=True when the session is opened", field="updated_permissions")
+        raise OptionsError(
+            "bypassPermissions needs allow_bypass=True when the session is opened", field="updated_permissions"
+        )
     return made
 
 
@@ -144,7 +175,7 @@ def read_update(item: dict[str, Any]) -> PermissionUpdate:
     rules, directories = item.get("rules"), item.get("directories")
     return PermissionUpdate(
         type=str(item.get("type", "")),
-        rules=tuple(_read_rule(rule) for rule in rules if isinstance(rule, dict)) if isinstance(rules, list) else None,
+        rules=tuple(map(_read_rule, rules)) if isinstance(rules, list) else None,
         behavior=item.get("behavior"),
         mode=item.get("mode"),
         directories=tuple(directories) if isinstance(directories, list) else None,
@@ -153,9 +184,11 @@ def read_update(item: dict[str, Any]) -> PermissionUpdate:
     )
 
 
-def _read_rule(rule: dict[str, Any]) -> PermissionRuleValue:
-    content = rule.get("ruleContent")
-    return PermissionRuleValue(str(rule.get("toolName", "")), content if isinstance(content, str) else None)
+def _read_rule(rule: Any) -> PermissionRuleValue:
+    named = rule if isinstance(rule, dict) else {}
+    # What is no text stays as it is, and is refused when it is sent: without its content a rule is about every use of
+    # the tool.
+    return PermissionRuleValue(named.get("toolName", ""), named.get("ruleContent"))
 
 
 def read_suggestions(value: object) -> tuple[PermissionUpdate, ...]:

@@ -1,7 +1,8 @@
 """Which measured program knows what: the gate that every request passes before it is written.
 
-Programs before 2.1.332 never answer what they do not know, and 2.0.75 really rewinds on a dry run, so nothing unknown may reach them.
-A version between two measured ones counts as the older of them unless its initialize answer has `capabilities`.
+Programs before 2.1.332 never answer what they do not know, and 2.0.75 really rewinds on a dry run, so nothing unknown
+may reach them. A version between two measured ones counts as the older of them unless its initialize answer has
+`capabilities`.
 """
 
 import re
@@ -41,8 +42,8 @@ def parse_version(text: str) -> tuple[int, ...] | None:
 class Program:
     """What is known of the running program.
 
-    `version` is its own word ("2.1.332"), or None if it has not said it. `modern` says that its initialize answer had `capabilities`: it then
-    names the uuids of a turn's prompts, reports its state and answers unknown requests.
+    `version` is its own word ("2.1.332"), or None if it has not said it. `modern` says that its initialize answer had
+    `capabilities`: it then names the uuids of a turn's prompts, reports its state and answers unknown requests.
     """
 
     version: str | None

@@ -1,4 +1,7 @@
-"""The requests that we send: a frozen record each, with its wire form, its reply and the oldest program that knows it."""
+"""The requests that we send.
+
+A frozen record each, with its wire form, its reply and the oldest program that knows it.
+"""
 
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.files import RewindFiles, RewindFilesReply

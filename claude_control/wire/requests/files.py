@@ -12,8 +12,8 @@ from claude_control.wire.requests.base import Request, read_count, read_text, re
 class RewindFilesReply:
     """What a rewind did, or would do.
 
-    `files_changed` (absolute paths), `insertions` and `deletions` come with a dry run only (2.1.7 and 2.1.332). `can_rewind` is None on 2.0.75,
-    which says nothing; `error` is why it cannot.
+    `files_changed` (absolute paths), `insertions` and `deletions` come with a dry run only (2.1.7 and 2.1.332).
+    `can_rewind` is None on 2.0.75, which says nothing; `error` is why it cannot.
     """
 
     can_rewind: bool | None = None
@@ -27,9 +27,10 @@ class RewindFilesReply:
 
 @attrs.frozen
 class RewindFiles(Request[RewindFilesReply]):
-    """Puts the files that the program edited back to how they were before a prompt, and deletes those it has made since.
+    """Puts files that the program edited back to how they were before a prompt, and deletes those made since.
 
-    `user_message_id` is a prompt's uuid (`turn.uuid`). It needs `enable_file_checkpointing`. A dry run is refused to 2.0.75, which would rewind.
+    `user_message_id` is a prompt's uuid (`turn.uuid`). It needs `enable_file_checkpointing`. A dry run is refused to
+    2.0.75, which would rewind.
     """
 
     subtype: ClassVar[str] = "rewind_files"

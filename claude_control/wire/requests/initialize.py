@@ -13,7 +13,8 @@ from claude_control.wire.support import Program
 class InitializeReply:
     """What the program says of itself at the start.
 
-    2.0.75 and 2.1.7 send commands, output styles, models and account only: `version`, `pid` and `capabilities` are then None, None and empty.
+    2.0.75 and 2.1.7 send commands, output styles, models and account only: `version`, `pid` and `capabilities` are then
+    None, None and empty.
     """
 
     version: str | None = None

@@ -12,7 +12,8 @@ from claude_control.wire.requests.base import Request, read_list, read_text
 class MCPServerStatus:
     """One MCP server of the session.
 
-    `status` is connected, pending, failed, disabled or needs-auth. `error`, `scope` and `tools` come from 2.1.332 (2.1.7 sends `error` too).
+    `status` is connected, pending, failed, disabled or needs-auth. `error`, `scope` and `tools` come from 2.1.332
+    (2.1.7 sends `error` too).
     """
 
     name: str = ""

@@ -14,7 +14,8 @@ from claude_control.wire.support import CURRENT, OLD_SUBTYPES, OLDEST
 
 _RESERVED = frozenset({"initialize", "mcp_message"})  # open() and the tool servers send these, at the right time
 _RECORDS: dict[str, type[Request[Any]]] = {
-    record.subtype: record for record in (Interrupt, SetPermissionMode, SetModel, SetMaxThinkingTokens, MCPStatus, RewindFiles)
+    record.subtype: record
+    for record in (Interrupt, SetPermissionMode, SetModel, SetMaxThinkingTokens, MCPStatus, RewindFiles)
 }
 
 
@@ -28,13 +29,27 @@ class RawRequest(Request[dict[str, Any]]):
     subtype: str = attrs.field()  # type: ignore[misc]  # a class variable in every other request
     fields: Mapping[str, Any] = attrs.field(factory=dict)
 
+    @fields.validator
+    def _object(self, _attribute: object, value: object) -> None:
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+            raise OptionsError(
+                f"the fields of {self.subtype} must be a dict with texts as keys, not {value!r}", field="fields"
+            )
+        if self.subtype == "mcp_set_servers":  # malformed, it kills 2.0.75 and 2.1.7
+            servers = value.get("servers")
+            if not isinstance(servers, Mapping) or not all(isinstance(config, Mapping) for config in servers.values()):
+                raise OptionsError("mcp_set_servers needs `servers`, a dict of configurations (dicts)", field="servers")
+
     @subtype.validator
     def _text(self, _attribute: object, value: object) -> None:
         if not isinstance(value, str) or not value or value in _RESERVED:
             raise OptionsError(f"{value!r} is not a control request that can be sent by hand", field="subtype")
 
     def typed(self) -> Request[Any] | None:
-        """Return the record of this subtype with these fields, or None if there is none; raises `OptionsError` for wrong fields."""
+        """Return the record of this subtype with these fields, or None if there is none.
+
+        Raises `OptionsError` for wrong fields.
+        """
         record = _RECORDS.get(self.subtype)
         if record is None:
             return None

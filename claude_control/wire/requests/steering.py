@@ -16,8 +16,8 @@ PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissi
 class InterruptReply:
     """The receipt of an interrupt.
 
-    `still_queued` has the uuids of prompts that were not begun and will still run, `cancelled` of those dropped on request (2.1.332; older
-    programs send an empty receipt, and both are empty).
+    `still_queued` has the uuids of prompts that were not begun and will still run, `cancelled` of those dropped on
+    request (2.1.332; older programs send an empty receipt, and both are empty).
     """
 
     still_queued: tuple[str, ...] = ()
@@ -27,7 +27,10 @@ class InterruptReply:
 
 @attrs.frozen
 class Interrupt(Request[InterruptReply]):
-    """Stops the turn that runs; harmless when none does. `cancel_queued` also drops prompts that the program holds (2.1.332)."""
+    """Stops the turn that runs; harmless when none does.
+
+    `cancel_queued` also drops prompts that the program holds (2.1.332).
+    """
 
     subtype: ClassVar[str] = "interrupt"
 
@@ -49,7 +52,10 @@ class Interrupt(Request[InterruptReply]):
 
 @attrs.frozen
 class SetPermissionModeReply:
-    """The permission mode that is now in force; the program may map the one asked for ("manual" becomes "default" on 2.1.332)."""
+    """The permission mode that is now in force.
+
+    The program may map the one asked for ("manual" becomes "default" on 2.1.332).
+    """
 
     mode: str | None = None
     raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
@@ -59,7 +65,8 @@ class SetPermissionModeReply:
 class SetPermissionMode(Request[SetPermissionModeReply]):
     """Changes how tools are permitted, at once, also while a turn runs.
 
-    The mode is checked here, because 2.0.75 and 2.1.7 take any text, and bypassPermissions without having been launched for it.
+    The mode is checked here, because 2.0.75 and 2.1.7 take any text, and bypassPermissions without having been launched
+    for it.
     """
 
     subtype: ClassVar[str] = "set_permission_mode"
@@ -88,7 +95,10 @@ class SetPermissionMode(Request[SetPermissionModeReply]):
 
 @attrs.frozen
 class SetModelReply:
-    """The model that the next request to the API will name, as the program resolved it (2.1.332; None on older programs)."""
+    """The model that the next request to the API will name, as the program resolved it (2.1.332.
+
+    None on older programs).
+    """
 
     model: str | None = None
     raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
@@ -107,7 +117,8 @@ class SetModel(Request[SetModelReply]):
 
     @model.validator
     def _text(self, _attribute: object, value: object) -> None:
-        # A number makes 2.0.75 and 2.1.7 crash at the next prompt, an empty text makes them call the API without a model.
+        # A number makes 2.0.75 and 2.1.7 crash at the next prompt, an empty text makes them call the API without a
+        # model.
         if value is not None and (not isinstance(value, str) or not value.strip()):
             raise OptionsError(f"model must be a name or None, not {value!r}", field="model")
 
@@ -122,7 +133,10 @@ class SetModel(Request[SetModelReply]):
 
 @attrs.frozen
 class SetMaxThinkingTokens(Request[EmptyReply]):
-    """Limits the tokens spent on thinking from the next turn on; None or 0 turns it off. `thinking_display` says what is shown (2.1.332)."""
+    """Limits the tokens spent on thinking from the next turn on; None or 0 turns it off.
+
+    `thinking_display` says what is shown (2.1.332).
+    """
 
     subtype: ClassVar[str] = "set_max_thinking_tokens"
 

@@ -1,0 +1,36 @@
+"""What all records read from the wire share."""
+
+import attrs
+import pytest
+
+from claude_control.wire.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+
+
+def test_repr_shows_what_is_set() -> None:
+    """`repr()` names the fields that are not their defaults, and never `raw`."""
+    block = ToolResultBlock("t1", "hi", raw={"secret": "unseen"})
+    assert repr(block) == "ToolResultBlock(tool_use_id='t1', content='hi')"
+    assert repr(ToolUseBlock()) == "ToolUseBlock()"
+
+
+def test_raw_takes_part_in_equality() -> None:
+    """Two records with the same fields differ if their objects do."""
+    assert TextBlock("a") == TextBlock("a")
+    assert TextBlock("a", raw={"x": 1}) != TextBlock("a")
+
+
+def test_records_of_two_classes_differ() -> None:
+    """A record never equals one of another class."""
+    blocks: list[object] = [TextBlock(), ImageBlock()]
+    assert blocks[0] != blocks[1]
+
+
+def test_record_is_not_hashable() -> None:
+    """A record cannot be a key, as it holds dicts."""
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(TextBlock("a"))
+
+
+def test_evolve_makes_a_changed_copy() -> None:
+    """A frozen record is changed by copying it."""
+    assert attrs.evolve(TextBlock("a"), text="b") == TextBlock("b")
