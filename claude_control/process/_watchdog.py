@@ -1,0 +1,294 @@
+"""The watchdog: when the host process dies, it ends every process that carries one of the host's markers.
+
+    python -I -S _watchdog.py HOST_PID HOST_START_TIME
+
+It runs alone, in a session of its own, so it imports next to nothing (the module signal alone would cost 3 ms) and
+needs no newer Python than 3.9. Lines on stdin say which markers live: `+marker`, `-marker`. The host uses `sweep` too.
+"""
+
+import _signal  # type: ignore[import-not-found]  # the C part of signal, which typeshed does not list
+import os
+import select
+import sys
+import time
+
+KEY = b"CLAUDE_CONTROL_RUN="
+"""The entry of the environment that carries a marker, up to its value."""
+
+GRACE = 1.0
+"""Seconds between SIGTERM and SIGKILL: time to write a file to its end, and little of what people wait."""
+
+LIMIT = 3.0
+"""Seconds after which a sweep gives up: what survives SIGKILL for two seconds sits in the kernel."""
+
+_HOST_POLL = 0.5  # seconds between looks at the host where there is no pidfd (Linux before 5.3, some sandboxes)
+_SCANS = 3  # at most so many, when processes were changing while they were looked at
+_SLICE = 0.05  # seconds after which a sweep looks for carriers that the known ones may have started
+_READ_BYTES = 32768  # an environment is rarely longer, and a longer one is read in pieces
+_KERNEL_THREAD = 0x00200000  # a flag in /proc/<pid>/stat
+_IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM")
+
+_kernel_threads: "set[int]" = set()  # spares half of the looks; asked only about a pid that has no environment
+
+# Places in /proc/<pid>/stat, counted from the state on.
+_STATE, _PARENT, _FLAGS, _START, _ENV_END = 0, 1, 6, 19, 48
+
+
+def stat(pid: int) -> "list[bytes]":
+    """The fields of /proc/<pid>/stat from the state on; empty when there is no such process."""
+    try:
+        # The name of the program stands in parentheses before them and may contain anything.
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    except OSError:
+        return []
+
+
+def start_time(pid: int) -> bytes:
+    """When a process started, in clock ticks since the machine did; unique with the pid. Empty when it is gone."""
+    fields = stat(pid)
+    return fields[_START] if fields and fields[_STATE] not in (b"Z", b"X") else b""
+
+
+def lineage(pid: int) -> "set[int]":
+    """A process and its ancestors."""
+    found: set[int] = set()
+    while pid > 0 and pid not in found:
+        found.add(pid)
+        fields = stat(pid)
+        pid = int(fields[_PARENT]) if fields else 0
+    return found
+
+
+def carries(environ: bytes, markers: "set[bytes]") -> bool:
+    """Tell whether an environment has a whole entry with one of the markers."""
+    at = environ.find(KEY)
+    while at >= 0:
+        end = environ.find(b"\0", at)
+        value = environ[at + len(KEY) : end if end >= 0 else len(environ)]
+        if value in markers and (at == 0 or environ[at - 1] == 0):
+            return True
+        at = environ.find(KEY, at + 1)
+    return False
+
+
+def carriers(markers: "set[bytes]", skip: "set[int]") -> "list[int]":
+    """The processes, except those to skip, that carry one of the markers. A zombie carries nothing."""
+    for _ in range(_SCANS):
+        found, changing = _look(markers, skip)
+        if found or not changing:
+            break
+    return found
+
+
+def sweep(
+    markers: "set[bytes]", skip: "set[int]", grace: float = GRACE, limit: float = LIMIT
+) -> "tuple[list[int], list[int]]":
+    """End everything that carries one of the markers: SIGTERM, after `grace` seconds SIGKILL, until `limit` seconds.
+
+    Returns the pids that were signalled and those of them that are left.
+    """
+    start = time.monotonic()
+    told: set[int] = set()
+    left: list[int] = []
+    for number, end in ((_signal.SIGTERM, start + grace), (_signal.SIGKILL, start + limit)):
+        if grace > 0 or number == _signal.SIGKILL:
+            left = _chase(number, end, markers, skip, told)
+            if not left:
+                break
+    return sorted(told), left
+
+
+class Target:
+    """A carrier that is being ended, held by a pidfd where there are some, so that its pid cannot become another's."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.fd = _pidfd(pid)
+        self.start = start_time(pid)
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        try:
+            if self.fd >= 0:
+                _signal.pidfd_send_signal(self.fd, number)
+            else:
+                os.kill(self.pid, number)
+        except OSError:
+            pass  # it has ended, or it belongs to somebody else by now (a set-uid program)
+
+    def wait(self, until: float) -> None:
+        """Wait for its end, until a time on the monotonic clock at the latest."""
+        while time.monotonic() < until and start_time(self.pid) == self.start != b"":
+            if self.fd >= 0:
+                _wait_readable(self.fd, until - time.monotonic())
+            else:
+                time.sleep(0.005)
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+
+
+class Host:
+    """The process whose death is waited for."""
+
+    def __init__(self, pid: int, start: bytes) -> None:
+        self.pid = pid
+        self.start = start
+        self.fd = _pidfd(pid)  # taken before the look at the start time: if that fits, it is the right one
+        self.lost = start_time(pid) != start
+
+    def is_dead(self) -> bool:
+        """Tell whether it has died."""
+        if not self.lost:
+            self.lost = _wait_readable(self.fd, 0) if self.fd >= 0 else start_time(self.pid) != self.start
+        return self.lost
+
+
+class Markers:
+    """The markers that live, as the lines on stdin tell them."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self.fd = fd
+        self.live: set[bytes] = set()
+        self.at_end = False
+        self._rest = b""
+
+    def read(self) -> None:
+        """Take in what has come."""
+        while not self.at_end:
+            try:
+                data = os.read(self.fd, _READ_BYTES)
+            except BlockingIOError:
+                return
+            self.at_end = not data
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                (self.live.add if line[:1] == b"+" else self.live.discard)(line[1:])
+
+
+def guard(host: Host, markers: Markers) -> None:
+    """Wait for the host's death and sweep then; return early when it has no more markers and closed its end."""
+    poll = select.poll()
+    poll.register(markers.fd, select.POLLIN)
+    if host.fd >= 0:
+        poll.register(host.fd, select.POLLIN)
+    listening = True
+    while not host.is_dead():
+        if markers.at_end and not markers.live:
+            return
+        if markers.at_end and listening:
+            listening = False
+            poll.unregister(markers.fd)  # its end would be an event for ever
+        poll.poll(None if host.fd >= 0 else _HOST_POLL * 1000)
+        markers.read()
+    markers.read()  # what the host still wrote
+    if markers.live:
+        sweep(markers.live, lineage(os.getpid()))
+
+
+def main() -> None:
+    """Run as a program."""
+    # No signal to everybody, from a terminal or a service manager, may take it: it ends with its host, soon after it.
+    for name in _IGNORED:
+        _signal.signal(getattr(_signal, name), _signal.SIG_IGN)
+    guard(Host(int(sys.argv[1]), os.fsencode(sys.argv[2])), Markers(0))
+    os._exit(0)
+
+
+def _look(markers: "set[bytes]", skip: "set[int]") -> "tuple[list[int], bool]":
+    """Look at every process once; returns the carriers, and whether some could have slipped through."""
+    found, changing = [], False
+    buffer = bytearray(_READ_BYTES)  # one for all: a fresh one for each would double the time
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) in skip:
+            continue
+        try:
+            environ = _read(f"/proc/{name}/environ", buffer)
+        except (FileNotFoundError, ProcessLookupError):
+            environ = b""
+        except OSError:
+            continue  # another user's
+        if not environ:
+            changing = changing or _is_changing(int(name))
+        elif carries(environ, markers):
+            found.append(int(name))
+    return found, changing
+
+
+def _is_changing(pid: int) -> bool:
+    """Tell whether a process without an environment has just ended, or is in the middle of an exec.
+
+    One that has ended may have left a child that was not in the list yet. Kernel threads and zombies stay as they are.
+    """
+    if pid in _kernel_threads:
+        return False
+    fields = stat(pid)
+    if not fields:
+        return True
+    if int(fields[_FLAGS]) & _KERNEL_THREAD:
+        _kernel_threads.add(pid)
+        return False
+    return fields[_STATE] not in (b"Z", b"X") and fields[_ENV_END] == b"0"
+
+
+def _chase(number: int, end: float, markers: "set[bytes]", skip: "set[int]", told: "set[int]") -> "list[int]":
+    """Send a signal to every carrier, once, until there is none or the time is up; returns those that are left."""
+    signalled: set[tuple[int, bytes]] = set()
+    while True:
+        found = carriers(markers, skip)
+        if not found or time.monotonic() >= end:
+            return found
+        targets = [Target(pid) for pid in found]
+        for target in targets:
+            # Looked at again now that it is held: the pid may have changed its owner since.
+            if (target.pid, target.start) not in signalled and _is_carrier(target.pid, markers):
+                signalled.add((target.pid, target.start))
+                told.add(target.pid)
+                target.send(number)
+        until = min(end, time.monotonic() + _SLICE)
+        for target in targets:
+            target.wait(until)
+            target.close()
+
+
+def _is_carrier(pid: int, markers: "set[bytes]") -> bool:
+    try:
+        return carries(_read(f"/proc/{pid}/environ"), markers)
+    except OSError:
+        return False
+
+
+def _read(path: str, buffer: "bytearray | None" = None) -> bytes:
+    """The whole of a small file of /proc."""
+    buffer = bytearray(_READ_BYTES) if buffer is None else buffer
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        pieces = []
+        while True:
+            size = os.readv(fd, [buffer])
+            pieces.append(memoryview(buffer)[:size].tobytes())
+            if size < len(buffer):
+                return b"".join(pieces)
+    finally:
+        os.close(fd)
+
+
+def _pidfd(pid: int) -> int:
+    """A pidfd, or -1 where there is none to be had."""
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    except OSError:
+        return -1
+
+
+def _wait_readable(fd: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
+
+
+if __name__ == "__main__":
+    main()

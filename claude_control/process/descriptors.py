@@ -1,0 +1,68 @@
+"""File descriptors with one owner each: closed once, never under somebody who uses them, and in forked children."""
+
+import os
+import threading
+import warnings
+
+from claude_control.process import forks
+
+__all__ = ["Descriptor", "SharedDescriptor", "pipe"]
+
+
+class Descriptor:
+    """One file descriptor; `fd` is its number, -1 when it is closed."""
+
+    __slots__ = ("__weakref__", "fd", "owner")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.owner = os.getpid()
+        forks.on_fork_in_child(self._abandon)
+
+    def close(self) -> None:
+        """Close it; idempotent, and nothing in a forked child, where it has been closed already."""
+        with forks.steady():
+            fd, self.fd = self.fd, -1
+            if fd >= 0:
+                os.close(fd)
+
+    def __del__(self) -> None:
+        # The safety net for an interruption between making and keeping; a program then sees the end of its input.
+        if self.fd >= 0 and os.getpid() == self.owner:
+            warnings.warn(f"descriptor {self.fd} was never closed", ResourceWarning, source=self, stacklevel=1)
+            self.close()
+
+    def _abandon(self) -> None:
+        # Runs in a forked child: no lock, and the parent's descriptor is not touched.
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {'closed' if self.fd < 0 else self.fd}>"
+
+
+class SharedDescriptor(Descriptor):
+    """A descriptor of several holders, closed when the last lets go."""
+
+    __slots__ = ("_holders", "_holders_lock")
+
+    def __init__(self, fd: int, holders: int) -> None:
+        super().__init__(fd)
+        self._holders_lock = threading.Lock()  # guards _holders
+        self._holders = holders
+
+    def let_go(self) -> None:
+        """Give up one holder's share; each holder calls it once."""
+        with self._holders_lock:
+            self._holders -= 1
+            last = self._holders == 0
+        if last:
+            self.close()
+
+
+def pipe() -> tuple[Descriptor, Descriptor]:
+    """Open a pipe; returns its reading and its writing end, neither inherited by programs. Raises OSError."""
+    with forks.steady():
+        reading, writing = os.pipe()
+        return Descriptor(reading), Descriptor(writing)

@@ -1,0 +1,230 @@
+"""Our ends of a program's pipes: a reader that sees the exit, a writer that never hangs on a dead program."""
+
+import errno
+import os
+import select
+import signal
+import threading
+import time
+
+from claude_control.process import forks
+from claude_control.process.descriptors import Descriptor, SharedDescriptor
+
+__all__ = ["InputPipe", "OutputPipe"]
+
+READ_BYTES = 64 * 1024
+"""The usual size of a read: larger ones cost page faults on every small message (34 µs against 61 µs a round trip)."""
+
+MAX_READ_BYTES = 1024 * 1024
+"""How far the size grows while reads come back full: beyond it a read gains nothing."""
+
+SILENCE = 0.2
+"""Seconds without output after the exit that end the stream although a grandchild still holds the pipe.
+
+What the program wrote before it ended is in the pipe already; the pause is for a child that is just finishing its line.
+"""
+
+DRAIN_LIMIT = 1.0
+"""Seconds after the exit at which the stream ends even if a grandchild goes on writing."""
+
+PIPE_BUF = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
+"""Bytes up to which one write is whole or not at all (POSIX promises 512, Linux 4096)."""
+
+_EXIT_SLICE = 0.25  # seconds between looks at the exit where there is no pidfd (macOS, Linux before 5.3)
+_ROOM_SLICE = 0.01  # seconds a writer waits for room at a stretch; bounds how long `close` waits for a blocked writer
+_F_GETPIPE_SZ = 1032  # Linux; the name is missing from fcntl where Python was built on an old system
+_PIPE_BYTES = 64 * 1024  # what a pipe holds where it cannot be asked
+
+
+class OutputPipe:
+    """The end from which we read what a program writes to stdout. One thread reads, any thread closes."""
+
+    __slots__ = (
+        "_busy",
+        "_capacity",
+        "_closing",
+        "_drain_bytes",
+        "_drain_until",
+        "_end",
+        "_exited",
+        "_over",
+        "_pidfd",
+        "_poll",
+        "_size",
+    )
+
+    def __init__(self, end: Descriptor) -> None:
+        self._end = end
+        self._busy = threading.Lock()  # held by whoever uses the descriptor: the reader during a read, then the closer
+        self._closing = False
+        self._over = False  # the end has been reported once, and it is final
+        self._capacity = _capacity(end.fd)
+        self._size = READ_BYTES
+        self._drain_until: float | None = None  # set when the exit is noticed
+        self._drain_bytes = 0
+        self._exited = threading.Event()
+        self._pidfd: SharedDescriptor | None = None
+        self._poll = select.poll()
+        self._poll.register(end.fd, select.POLLIN)
+
+    def attach(self, exited: threading.Event, pidfd: SharedDescriptor | None) -> None:
+        """Say whose output it is, before the first read: the event of the exit, and a share of the pidfd if any."""
+        self._exited = exited
+        self._pidfd = pidfd
+        if pidfd is not None:
+            self._poll.register(pidfd.fd, select.POLLIN)
+
+    def read(self) -> bytes:
+        """Wait for output and return some; b"" at its end, which is soon after the exit whoever holds the pipe."""
+        forks.require_owner(self._end.owner, "this pipe")
+        with self._busy:
+            data = b"" if self._over or self._closing else self._read_some()
+            self._over = not data
+        if self._closing:
+            self._close_now()
+        return data
+
+    def close(self) -> None:
+        """Close it; idempotent. While a thread is inside of `read`, that thread closes it when it leaves."""
+        forks.require_owner(self._end.owner, "this pipe")
+        self._closing = True
+        # A reader that enters after the flag was set leaves at once; one that is inside looks at it when it leaves.
+        if not self._busy.locked():
+            self._close_now()
+
+    # -- private ----------------------------------------------------------------------------------------------------
+
+    def _close_now(self) -> None:
+        with self._busy:
+            pidfd, self._pidfd = self._pidfd, None
+            self._end.close()
+        if pidfd is not None:
+            pidfd.let_go()
+
+    def _read_some(self) -> bytes:
+        readable = self._wait() if self._drain_until is None else self._drain(self._drain_until)
+        if not readable:
+            return b""
+        data = os.read(self._end.fd, self._size)
+        self._drain_bytes -= len(data)
+        self._size = READ_BYTES if len(data) < self._size else self._grown()
+        return data
+
+    def _grown(self) -> int:
+        # A read never returns more than the pipe holds, so asking for more than that would only cost memory.
+        self._capacity = _capacity(self._end.fd)
+        return min(self._size * 2, MAX_READ_BYTES, max(READ_BYTES, self._capacity))
+
+    def _wait(self) -> bool:
+        """Wait until there is output or its end; False when the program is gone and nothing more comes."""
+        while True:
+            ready = self._poll.poll(None if self._pidfd is not None else _EXIT_SLICE * 1000)
+            readable = any(fd == self._end.fd for fd, _ in ready)
+            if self._exit_seen(len(ready) > readable):
+                until = self._start_draining()
+                return readable or self._drain(until)
+            if readable:
+                return True
+
+    def _exit_seen(self, by_pidfd: bool) -> bool:
+        return by_pidfd or (self._pidfd is None and self._exited.is_set())
+
+    def _start_draining(self) -> float:
+        if self._pidfd is not None:
+            self._poll.unregister(self._pidfd.fd)
+        self._drain_bytes = self._capacity
+        self._drain_until = time.monotonic() + DRAIN_LIMIT
+        return self._drain_until
+
+    def _drain(self, until: float) -> bool:
+        """Wait a little for what is left; False at the end."""
+        left = until - time.monotonic()
+        # What the program itself left is no more than the pipe holds: that much is read however slow the reader is.
+        if left <= 0 and self._drain_bytes <= 0:
+            return False
+        return bool(self._poll.poll(max(0.0, min(left, SILENCE)) * 1000))
+
+
+class InputPipe:
+    """The end into which we write what a program reads from stdin. One thread writes at a time, any thread closes."""
+
+    __slots__ = ("_busy", "_end", "_ended", "_exited", "_poll")
+
+    def __init__(self, end: Descriptor) -> None:
+        os.set_blocking(end.fd, False)
+        self._end = end
+        self._busy = threading.Lock()  # held while the descriptor is used: its number is never reused under a writer
+        self._ended = False
+        self._exited = threading.Event()
+        self._poll = select.poll()
+        self._poll.register(end.fd, select.POLLOUT)
+
+    def attach(self, exited: threading.Event) -> None:
+        """Say whose input it is by the event of the exit. Before the first write."""
+        self._exited = exited
+
+    def write(self, data: bytes) -> None:
+        """Write all of it, waiting for room.
+
+        Raises `BrokenPipeError` when the program is gone or `close` is called meanwhile.
+        """
+        forks.require_owner(self._end.owner, "this pipe")
+        rest = memoryview(data)
+        with self._busy:
+            while rest:
+                sent = self._push(rest)
+                rest = rest[sent:]
+                if not sent:
+                    self._poll.poll(_ROOM_SLICE * 1000)
+
+    def try_write(self, data: bytes) -> bool:
+        """Write at most `PIPE_BUF` bytes, all or nothing, without waiting; returns False if there is no room.
+
+        Raises `BrokenPipeError` when the program is gone or the pipe is closed.
+        """
+        forks.require_owner(self._end.owner, "this pipe")
+        if len(data) > PIPE_BUF:
+            raise ValueError(f"{len(data)} bytes can not be written at once, only {PIPE_BUF}")
+        with self._busy:
+            return not data or self._push(data) > 0
+
+    def close(self) -> None:
+        """Close it, which is the end of the program's input; idempotent. A blocked writer gets `BrokenPipeError`."""
+        forks.require_owner(self._end.owner, "this pipe")
+        self._ended = True  # seen by a blocked writer within a slice
+        with self._busy:
+            self._end.close()
+
+    def _push(self, data: bytes | memoryview) -> int:
+        if self._ended or self._exited.is_set():
+            # Asked before every write: a grandchild that holds the other end would keep the pipe intact.
+            raise BrokenPipeError(errno.EPIPE, "the input was ended" if self._ended else "the program has ended")
+        try:
+            return write_quietly(self._end.fd, data)
+        except BlockingIOError:
+            return 0
+
+
+def write_quietly(fd: int, data: bytes | memoryview) -> int:
+    """Write some of `data`, without SIGPIPE even where the host program gave that signal its deadly default back."""
+    if signal.getsignal(signal.SIGPIPE) is not signal.SIG_DFL:
+        return os.write(fd, data)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
+    try:
+        return os.write(fd, data)
+    except BrokenPipeError:
+        if signal.SIGPIPE in signal.sigpending():  # sent to this thread by this write: taken back before it strikes
+            signal.sigwait({signal.SIGPIPE})
+        raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _capacity(fd: int) -> int:
+    """Bytes that a pipe holds."""
+    import fcntl
+
+    try:
+        return fcntl.fcntl(fd, _F_GETPIPE_SZ)
+    except OSError:  # not Linux
+        return _PIPE_BYTES

@@ -1,0 +1,178 @@
+"""The one thread that watches every child process of this one: last words, exits, timers.
+
+`claude-watch` starts with the first thing to watch and ends with the last. It runs none of the user's code and never
+waits for anything but its selector.
+"""
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+
+from claude_control.deadline import Deadline, wait_event
+from claude_control.process import forks
+from claude_control.process.loop import Loop, guarded
+from claude_control.process.timers import Timer, TimerQueue
+from claude_control.process.watched import Watched
+
+__all__ = ["Timer", "Watch", "call_later", "follow", "forget"]
+
+THREAD_NAME = "claude-watch"
+
+_FORGET_PATIENCE = 1.0  # seconds that `forget` waits for the watch, which needs microseconds unless it is stuck
+
+
+class Watch:
+    """The watch of one process: what it is told from other threads, and the life of its thread."""
+
+    def __init__(self) -> None:
+        self._hooked = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()  # guards every field below
+        self._thread: threading.Thread | None = None
+        self._ending: threading.Thread | None = None  # the last thread, which ends or has ended
+        self._loop: Loop | None = None
+        self._arrivals: list[Watched] = []
+        self._departures: list[Watched] = []
+        self._timers = TimerQueue()
+        self._woken = False  # one byte in the wake-up pipe is enough
+
+    def follow(self, watched: Watched) -> None:
+        """Watch a child process from here on."""
+        with self._lock:
+            self._arrivals.append(watched)
+            self._wake()
+
+    def forget(self, watched: Watched) -> None:
+        """Close its stderr and wait until that is done; its exit is still collected.
+
+        If it was the last thing to watch, the thread has ended when this returns.
+        """
+        if threading.current_thread() is self._thread:
+            self._depart(watched)
+            return
+        if not watched.settled.is_set():
+            self._depart(watched)
+            wait_event(watched.settled, Deadline(_FORGET_PATIENCE))
+        ending = self._ending
+        if ending is not None and ending is not threading.current_thread():
+            ending.join(_FORGET_PATIENCE)
+
+    def call_later(self, seconds: float, function: Callable[[], None]) -> Timer:
+        """Call `function` in the watch thread; it must neither block nor run anything of the user's."""
+        timer = Timer(time.monotonic() + seconds, function, self._cancel)
+        with self._lock:
+            if self._timers.push(timer):
+                try:
+                    self._wake()
+                except BaseException:  # no thread could be started, or Ctrl-C: the caller gets no timer
+                    self._timers.cancel(timer)
+                    raise
+        return timer
+
+    # -- private: any thread ----------------------------------------------------------------------------------------
+
+    def _depart(self, watched: Watched) -> None:
+        with self._lock:
+            self._departures.append(watched)
+            self._wake()
+
+    def _cancel(self, timer: Timer) -> bool:
+        with self._lock:
+            cancelled = self._timers.cancel(timer)
+            if cancelled and not self._timers:
+                self._wake()  # it may have been the last thing that kept the thread
+        return cancelled
+
+    def _wake(self) -> None:
+        assert self._lock.locked()
+        if self._thread is None:
+            self._start()
+        elif not self._woken:
+            self._woken = True
+            assert self._loop is not None
+            self._loop.wake()
+
+    def _start(self) -> None:
+        if not self._hooked:
+            self._hooked = True
+            forks.on_fork_in_child(self._forget_everything)
+        loop = Loop()
+        thread = threading.Thread(target=self._run, args=(loop,), name=THREAD_NAME, daemon=True)
+        self._loop, self._thread, self._woken = loop, thread, False
+        try:
+            thread.start()
+        except BaseException:
+            if thread.ident is None:  # refused; not merely interrupted while we waited for its first step
+                self._loop = self._thread = None
+                loop.close()
+            raise
+
+    def _forget_everything(self) -> None:
+        # Runs in a forked child, which has no watch thread; the descriptors close themselves.
+        loop = self._loop
+        self._reset()
+        if loop is not None:
+            loop.selector.close()
+
+    # -- private: the watch thread ----------------------------------------------------------------------------------
+
+    def _run(self, loop: Loop) -> None:
+        over = False
+        while not over:
+            for function in self._take(loop):
+                guarded(function, "timer")
+            loop.tick()
+            settled = loop.take_settled()
+            over = self._end_if_idle(loop)
+            for watched in settled:
+                watched.settled.set()
+            if not over:
+                loop.wait(self._next_timer())
+
+    def _next_timer(self) -> float | None:
+        with self._lock:
+            return self._timers.next
+
+    def _take(self, loop: Loop) -> list[Callable[[], None]]:
+        """Hand new tasks to the loop; returns the functions of timers whose time has come."""
+        with self._lock:
+            self._woken = False
+            arrivals, self._arrivals = self._arrivals, []
+            departures, self._departures = self._departures, []
+            due = self._timers.due(time.monotonic())
+        for watched in arrivals:
+            guarded(functools.partial(loop.add, watched), "arrival")
+        for watched in departures:
+            guarded(functools.partial(loop.drop, watched), "departure")
+        return due
+
+    def _end_if_idle(self, loop: Loop) -> bool:
+        with self._lock:
+            if loop.watched or self._arrivals or self._departures or self._timers:
+                return False
+            # Under the lock: whoever comes next finds no thread, and starts one.
+            self._ending, self._thread, self._loop = self._thread, None, None
+            self._timers = TimerQueue()
+            loop.close()
+        return True
+
+
+_watch = Watch()
+
+
+def follow(watched: Watched) -> None:
+    """Watch a child process from here on. Raises RuntimeError if the watch thread cannot be started."""
+    _watch.follow(watched)
+
+
+def forget(watched: Watched) -> None:
+    """Close what the watch holds of a process; its exit is still collected."""
+    _watch.forget(watched)
+
+
+def call_later(seconds: float, function: Callable[[], None]) -> Timer:
+    """Call `function` once, in `seconds`, in the watch thread; it must neither block nor run anything of the user's."""
+    return _watch.call_later(seconds, function)

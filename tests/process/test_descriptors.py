@@ -1,0 +1,54 @@
+"""Descriptors are closed once, by whoever holds them last."""
+
+import os
+
+import pytest
+
+from claude_control.process.descriptors import Descriptor, SharedDescriptor, pipe
+
+
+def is_open(fd: int) -> bool:
+    """Whether the number is that of an open descriptor."""
+    return os.path.exists(f"/proc/self/fd/{fd}")
+
+
+def test_descriptor_is_closed_once() -> None:
+    """A second close does not touch the number, which may be somebody else's by then."""
+    reading, writing = pipe()
+    number = reading.fd
+    reading.close()
+    again = os.dup2(writing.fd, number)
+    reading.close()
+    assert is_open(again)
+    os.close(again)
+    writing.close()
+    assert repr(writing) == "<Descriptor closed>"
+
+
+def test_programs_do_not_inherit_a_pipe() -> None:
+    """Both ends are closed in programs that are started elsewhere in this process."""
+    ends = pipe()
+    assert [os.get_inheritable(end.fd) for end in ends] == [False, False]
+    for end in ends:
+        end.close()
+
+
+def test_shared_descriptor_is_closed_by_the_last_holder() -> None:
+    """A shared descriptor stays open until every holder has let go."""
+    reading, writing = os.pipe()
+    shared = SharedDescriptor(reading, holders=2)
+    shared.let_go()
+    assert is_open(reading)
+    shared.let_go()
+    assert not is_open(reading)
+    os.close(writing)
+
+
+def test_dropped_descriptor_is_closed_with_a_warning() -> None:
+    """A descriptor that nobody holds any more is closed, and a ResourceWarning says that it was forgotten."""
+    reading, writing = os.pipe()
+    os.close(writing)
+    descriptor = Descriptor(reading)
+    with pytest.warns(ResourceWarning, match=f"descriptor {reading} was never closed"):
+        del descriptor
+    assert not is_open(reading)
