@@ -12,14 +12,15 @@ __all__ = ["AbortSignal"]
 class AbortSignal:
     """A flag that is raised once, with a reason, and that any thread can look at, wait for or listen to.
 
-    Reasons: "cancelled" (the program withdrew its request, which an interrupt makes it do), "timeout", "closed" (the session
-    was closed), "exited" (the program ended).
+    Reasons: "cancelled" (the program withdrew its request, which an interrupt makes it do), "timeout", "closed" (the
+    session was closed), "exited" (the program ended).
     """
 
     __slots__ = ("_event", "_functions", "_lock", "_reason", "_run")
 
     def __init__(self, run: Callable[[Callable[[], None]], None] | None = None) -> None:
-        # `run` executes the on_abort functions elsewhere (a callback thread); without it they run where the signal is fired.
+        # `run` executes the on_abort functions elsewhere (a callback thread); without it they run where the signal is
+        # fired.
         self._run = run
         self._lock = threading.Lock()  # guards _functions against a fire that happens meanwhile
         self._functions: list[Callable[[], None]] | None = []
@@ -46,7 +47,10 @@ class AbortSignal:
             raise AbortedError(f"the request was aborted: {self._reason}", reason=self._reason)
 
     def on_abort(self, function: Callable[[], None]) -> None:
-        """Call `function()` once when the signal is fired, at once if it has been; on a callback thread of the session."""
+        """Call `function()` once when the signal is fired, at once if it has been.
+
+        On a callback thread of the session.
+        """
         with self._lock:
             if self._functions is not None:
                 self._functions.append(function)

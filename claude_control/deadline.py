@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
@@ -44,10 +44,13 @@ class Deadline:
         return made
 
     def slice(self) -> float | None:
-        """Seconds to wait in one stretch in this thread: what is left, but at most `SLICE` outside of the main thread."""
+        """Seconds to wait in one stretch in this thread.
+
+        What is left, but at most `SLICE` outside of the main thread.
+        """
         left = self.remaining()
         if threading.current_thread() is threading.main_thread():
-            return left
+            return None if left is None else min(left, threading.TIMEOUT_MAX)  # more is an OverflowError
         return SLICE if left is None else min(left, SLICE)
 
     def __repr__(self) -> str:
@@ -67,6 +70,8 @@ def wait_future(future: "Future[Any]", deadline: Deadline) -> bool:
     while not future.done():
         try:
             future.exception(deadline.slice())
+        except CancelledError:
+            return True
         except FutureTimeoutError:
             if deadline.expired():
                 return future.done()

@@ -84,7 +84,8 @@ class _ProcessFields(ClaudeControlError):
     """What is known of a program that failed or ended.
 
     `exit_code` (None while running, unknown or killed), `signal` (its number, or None), `phase` ("start", "initialize",
-    "idle", "turn" or "closing"), `stderr_tail` (its last words, at most 16 KiB), `command` (redacted), `program_version`.
+    "idle", "turn" or "closing"), `stderr_tail` (its last words, at most 16 KiB), `command` (redacted),
+    `program_version`.
     """
 
     def __init__(
@@ -146,7 +147,8 @@ class ProtocolError(ClaudeControlError):
 class ControlRequestError(ClaudeControlError):
     """The program answered a control request with an error.
 
-    `subtype` is the request's, `text` the program's own words, `code` its snake_case code (2.1.332; older programs send none).
+    `subtype` is the request's, `text` the program's own words, `code` its snake_case code (2.1.332; older programs send
+    none).
     """
 
     def __init__(
@@ -161,7 +163,8 @@ class ControlRequestError(ClaudeControlError):
 class NotSupportedError(ClaudeControlError):
     """The running program is too old for what was asked.
 
-    `what` is the request, field or flag, `needs` the oldest measured version that knows it, `program_version` the one that runs.
+    `what` is the request, field or flag, `needs` the oldest measured version that knows it, `program_version` the one
+    that runs.
     """
 
     def __init__(

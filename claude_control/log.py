@@ -1,14 +1,15 @@
 """Loggers that cost nothing until the first record, and the one redactor for everything that leaves the process.
 
 Records go through structlog into the standard `logging` tree below "claude_control", which is silent until the user
-configures it; where the user has configured structlog, they go through the user's own chain. structlog itself is imported
-when the first record passes the level check (it costs 100 ms and imports asyncio).
+configures it; where the user has configured structlog, they go through the user's own chain. structlog itself is
+imported when the first record passes the level check (it costs 100 ms and imports asyncio).
 """
 
 import logging
 import re
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 __all__ = ["Logger", "get", "redact"]
@@ -22,20 +23,28 @@ _SECRET_NAME = re.compile(
 )
 _COUNTED_TOKENS = re.compile(r"(?i)tokens$")  # input_tokens, max_thinking_tokens: counts, not secrets
 _SECRET_TEXT = re.compile(r"sk-ant-[A-Za-z0-9_-]{4,}|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{8,}")
+# What follows a name that says so: headers, and an environment that was printed.
+_SECRET_VALUE = re.compile(
+    r"((?i:authorization[\"']?\s*[:=]\s*[\"']?(?:basic|digest|negotiate|token)\s+)"
+    r"|(?i:x-api-key[\"']?\s*[:=]\s*[\"']?)"
+    r"|\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)(?:_[A-Z0-9_]*)?=)[^\s\"']+"
+)
 _MAX_DEPTH = 8  # deeper structures are cut: a log record is for people
 _MAX_ITEMS = 100
-# Attributes of every LogRecord: a field of such a name would raise in the standard library.
-_RECORD_KEYS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime"}
+# Attributes of every LogRecord, and parameters on the way there: a field of such a name would raise.
+_RECORD_KEYS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "stacklevel", "method_name"}
 
 
 def redact(value: Any, depth: int = 0) -> Any:
     """Return `value` with everything that looks like a secret replaced.
 
-    Mappings lose the values of keys that name a secret, texts lose keys of the API and bearer tokens, at any depth; what is deeper than
-    8 levels or longer than 100 items is cut.
+    Mappings lose the values of keys that name a secret, texts lose keys of the API and bearer tokens, at any depth;
+    what is deeper than 8 levels or longer than 100 items is cut.
     """
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
     if isinstance(value, str):
-        return _SECRET_TEXT.sub(_HIDDEN, value)
+        return _SECRET_VALUE.sub(rf"\1{_HIDDEN}", _SECRET_TEXT.sub(_HIDDEN, value))
     if depth >= _MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
@@ -52,7 +61,10 @@ def _redact_item(key: Any, item: Any, depth: int) -> Any:
 
 
 class Logger:
-    """A named logger with the four methods that this package uses; an event is a dotted lower-case noun, the rest are fields."""
+    """A named logger with the four methods that this package uses.
+
+    An event is a dotted lower-case noun, the rest are fields.
+    """
 
     __slots__ = ("_standard",)
 
@@ -78,13 +90,22 @@ class Logger:
     def _log(self, method: str, level: int, event: str, fields: dict[str, Any]) -> None:
         if not _structlog_configured() and not (self._standard.isEnabledFor(level) and _heard(self._standard)):
             return
-        named = {f"cc_{key}" if key in _RECORD_KEYS else key: item for key, item in fields.items()}
-        getattr(_bound(self._standard), method)(event, **redact(named))
+        try:
+            getattr(_bound(self._standard), method)(event, **redact(_without_clashes(None, method, fields)))
+        except (
+            Exception
+        ):  # a defect of the user's chain must not end a session: as the standard library has it, it is printed
+            if logging.raiseExceptions:
+                traceback.print_exc()
 
 
 def get(name: str) -> Logger:
     """Return the logger of a module, by its `__name__`."""
     return Logger(name)
+
+
+def _without_clashes(_logger: Any, _method: str, fields: MutableMapping[str, Any]) -> dict[str, Any]:
+    return {f"cc_{key}" if key in _RECORD_KEYS else key: item for key, item in fields.items()}
 
 
 def _heard(logger: logging.Logger | None) -> bool:
@@ -97,8 +118,9 @@ def _heard(logger: logging.Logger | None) -> bool:
 
 
 def _structlog_configured() -> bool:
-    structlog = sys.modules.get("structlog")  # never imported here: a user who configured it has imported it
-    return structlog is not None and bool(structlog.is_configured())
+    # Never imported here: a user who configured it has imported it. Another thread may just be importing it.
+    is_configured = getattr(sys.modules.get("structlog"), "is_configured", None)
+    return is_configured is not None and bool(is_configured())
 
 
 def _bound(standard: logging.Logger) -> Any:
@@ -111,6 +133,7 @@ def _bound(standard: logging.Logger) -> Any:
         processors=[
             structlog.stdlib.filter_by_level,
             structlog.contextvars.merge_contextvars,
+            _without_clashes,
             structlog.stdlib.render_to_log_kwargs,
         ],
         wrapper_class=structlog.stdlib.BoundLogger,

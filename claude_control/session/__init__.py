@@ -1,0 +1,1 @@
+"""One live conversation with one program: threads, futures and what a user holds."""

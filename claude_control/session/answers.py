@@ -1,0 +1,133 @@
+"""The program's requests that have no answer yet: exactly one answer for each, by whoever comes first.
+
+An entry is popped once: by the callback's answer, by the program's own cancel, by our time limit, or at the end of the
+session. Only an answer and the denial of a time limit are written.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from claude_control.abort import AbortSignal
+from claude_control.wire import envelope
+from claude_control.wire.framing import encode
+
+__all__ = ["Answers", "OpenRequest"]
+
+
+@attrs.define(eq=False)
+class OpenRequest:
+    """A request of the program that waits for our answer.
+
+    `denial` is what is written for it when it fails or runs out of time.
+    """
+
+    request_id: str
+    signal: AbortSignal
+    denial: Callable[[str], dict[str, Any]]
+    is_permission: bool = False
+    timer: Any = None
+    function_name: str = ""
+
+
+class Answers:
+    """The open requests, under one lock."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write  # hands a line to the writer; may raise OSError when the program is gone
+        self._lock = threading.Lock()  # guards _open, _over and the two counts
+        self._open: dict[str, OpenRequest] = {}
+        self._over: str | None = None
+        self.received = 0
+        self.late = 0
+        """Answers that came after their request was cancelled, timed out or closed; they are dropped."""
+
+    def add(self, request: OpenRequest) -> bool:
+        """Note a request; False once the session is over. Called by the reader."""
+        with self._lock:
+            self.received += 1
+            if self._over is not None:
+                return False
+            self._open[request.request_id] = request
+        return True
+
+    def is_open(self, request: OpenRequest) -> bool:
+        """Tell whether the request still waits for its answer."""
+        return self._open.get(request.request_id) is request
+
+    def answer(self, request: OpenRequest, response: dict[str, Any]) -> bool:
+        """Answer a request; False if it is too late.
+
+        Raises `OptionsError` for a response that JSON has no form for: the request is then still open.
+        """
+        line = encode(envelope.success(request.request_id, response))
+        if not self._take(request):
+            with self._lock:
+                self.late += 1
+            return False
+        self._send(line)
+        return True
+
+    def refuse(self, request_id: str, text: str) -> None:
+        """Answer a request that was never added with a control error. Never for hooks: it lets their tool run."""
+        self._send(encode(envelope.failure(request_id, text)))
+
+    def cancel(self, request_id: str) -> None:
+        """Drop a request that the program withdrew: its signal fires and nothing is written. Called by the reader."""
+        with self._lock:
+            request = self._open.pop(request_id, None)
+        if request is not None:
+            self._stop_timer(request)
+            request.signal.fire("cancelled")
+
+    def time_out(self, request: OpenRequest, text: str) -> bool:
+        """Write the denial of a request whose time is up, and fire its signal; False if it was answered before."""
+        line = encode(envelope.success(request.request_id, request.denial(text)))
+        if not self._take(request):
+            return False
+        self._send(line)
+        request.signal.fire("timeout")
+        return True
+
+    def end(self, reason: str, *, deny: bool) -> None:
+        """Close the book: every open request's signal fires with `reason`; with `deny` its denial is written first."""
+        with self._lock:
+            self._over = reason
+            requests, self._open = list(self._open.values()), {}
+        for request in requests:
+            self._stop_timer(request)
+            if deny:
+                self._send(encode(envelope.success(request.request_id, request.denial(f"The session was {reason}."))))
+            request.signal.fire(reason)
+
+    @property
+    def waiting_for_permission(self) -> bool:
+        """Whether a permission request is open."""
+        return any(request.is_permission for request in list(self._open.values()))
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __repr__(self) -> str:
+        return f"<Answers {len(self)} open of {self.received}, {self.late} late>"
+
+    def _take(self, request: OpenRequest) -> bool:
+        with self._lock:
+            mine = self._open.get(request.request_id) is request
+            if mine:
+                del self._open[request.request_id]
+        if mine:
+            self._stop_timer(request)
+        return mine
+
+    def _stop_timer(self, request: OpenRequest) -> None:
+        if request.timer is not None:
+            request.timer.cancel()
+
+    def _send(self, line: bytes) -> None:
+        # A program that is gone or going is nothing to tell here: the reader tells it, with the exit status.
+        with contextlib.suppress(OSError):
+            self._write(line)

@@ -1,0 +1,159 @@
+"""Our control requests: written, matched with their answers, waited for or given up."""
+
+import contextlib
+import copy
+import os
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar
+
+from claude_control.deadline import Deadline, wait_future
+from claude_control.errors import (
+    AbortedError,
+    ClaudeControlError,
+    ControlRequestError,
+    ControlTimeoutError,
+    WaitTimeoutError,
+)
+from claude_control.session.pending import PendingReplies
+from claude_control.session.writer import Ticket, Writer
+from claude_control.unset import UNSET, Unset
+from claude_control.wire import envelope
+from claude_control.wire.envelope import Reply
+from claude_control.wire.framing import encode
+from claude_control.wire.requests import Request
+
+__all__ = ["Calls", "PendingReply"]
+
+T = TypeVar("T")
+
+
+class PendingReply(Generic[T]):
+    """A control request that was sent and whose answer may not be there yet."""
+
+    def __init__(
+        self, calls: "Calls", request: Request[T], request_id: str, future: "Future[Reply]", ticket: Ticket | None
+    ) -> None:
+        self._calls = calls
+        self._request = request
+        self._future = future
+        self.request_id = request_id
+        """The id that it has on the wire."""
+        self._ticket = ticket
+
+    def done(self) -> bool:
+        """Tell whether the answer, or the end of the session, is there."""
+        return self._future.done()
+
+    def cancel(self) -> bool:
+        """Give the request up; returns False if it was answered before. `result()` then raises `AbortedError`."""
+        return self._calls.give_up(self)
+
+    def result(self, timeout: float | Unset | None = UNSET) -> T:
+        """Wait for the answer and return it.
+
+        `timeout` is in seconds; not given, it is the session's `control_timeout`. Raises `WaitTimeoutError` when the
+        time is up (the request goes on), `ControlRequestError` for an answer that says error, and what ended the
+        session if it ended.
+        """
+        seconds = self._calls.timeout if timeout is UNSET else timeout
+        with self._calls.interruptible:
+            if not wait_future(self._future, Deadline(seconds)):
+                text = f"{self._request.subtype} has no answer within {seconds:g} seconds; it goes on"
+                raise WaitTimeoutError(text, timeout=seconds)
+        return self._read()
+
+    def _read(self) -> T:
+        error = self._future.exception()
+        if error is not None:
+            raise copy.copy(error) from error.__cause__  # each waiter gets its own traceback
+        reply, subtype = self._future.result(), self._request.subtype
+        if reply.error is not None:
+            text = f"the program answered {subtype} with an error: {reply.error}"
+            raise ControlRequestError(text, subtype=subtype, text=reply.error, code=reply.code)
+        return self._request.reply(envelope.expect_dict(reply.response, subtype))
+
+    def __repr__(self) -> str:
+        return f"<PendingReply {self._request.subtype} {self.request_id} {'done' if self.done() else 'waiting'}>"
+
+
+class Calls:
+    """Makes requests.
+
+    `check` raises for what the running program does not know; `knows_cancel` tells whether it knows a withdrawal.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        *,
+        timeout: float | None,
+        write_timeout: float | None,
+        check: Callable[[Request[Any]], None],
+        knows_cancel: Callable[[], bool],
+        broken_pipe: Callable[[OSError], ClaudeControlError],
+        interruptible: Any,
+    ) -> None:
+        self.pending = PendingReplies()
+        self.timeout = timeout
+        self.interruptible = interruptible
+        self._writer = writer
+        self._write_timeout = write_timeout
+        self._check = check
+        self._knows_cancel = knows_cancel
+        self._broken_pipe = broken_pipe
+
+    def submit(self, request: Request[T], *, direct: bool = True) -> PendingReply[T]:
+        """Send a request and return at once. With `direct=False` the caller's thread writes nothing itself."""
+        self._check(request)
+        body = request.body()
+        request_id, future = self.pending.register(os.urandom(4).hex())
+        try:
+            line = encode(envelope.request(request_id, body))
+            ticket = self._writer.put(line, direct=direct)
+        except OSError as error:
+            self.pending.pop(request_id)
+            if not direct:
+                raise
+            raise self._broken_pipe(error) from error
+        except BaseException:
+            self.pending.pop(request_id)
+            raise
+        return PendingReply(self, request, request_id, future, ticket)
+
+    def call(self, request: Request[T], timeout: float | Unset | None = UNSET) -> T:
+        """Send a request and wait for its answer.
+
+        Raises `ControlTimeoutError` when the time (seconds) is up: the request is then given up.
+        """
+        seconds = self.timeout if timeout is UNSET else timeout
+        deadline = Deadline(seconds)
+        reply = self.submit(request)
+        try:
+            with self.interruptible:
+                self._wait(reply, deadline, seconds)
+        except BaseException:
+            self.give_up(reply)
+            raise
+        return reply._read()
+
+    def _wait(self, reply: PendingReply[Any], deadline: Deadline, seconds: float | None) -> None:
+        subtype = reply._request.subtype
+        if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
+            text = f"{subtype} could not be written in time: the program does not read its input"
+            raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
+        if not wait_future(reply._future, deadline):
+            text = f"the program did not answer {subtype} within {seconds:g} seconds; the request is given up"
+            raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
+
+    def give_up(self, reply: PendingReply[Any]) -> bool:
+        """Forget a request, and withdraw it where the program knows that; returns False if it was answered."""
+        if self.pending.pop(reply.request_id) is None:
+            return False
+        reply._future.set_exception(AbortedError("the request was given up", reason="cancelled"))
+        if reply._ticket is not None and self._writer.withdraw(reply._ticket):
+            return True  # never written: there is nothing to withdraw
+        if self._knows_cancel():
+            with contextlib.suppress(OSError):  # a program that is gone has forgotten the request by itself
+                self._writer.put(encode(envelope.cancel(reply.request_id)))
+        return True

@@ -1,0 +1,92 @@
+"""The close ladder, for one session or many at once.
+
+Interrupt what runs and wait for its end; deny what is still asked; end every program's input; keep reading until their
+output ends; SIGTERM; SIGKILL to the group; then whatever still carries the session's marker. All programs take each
+step together, so that many sessions take about as long as the slowest. Every step is bounded, and nothing here waits
+for a user's code.
+"""
+
+from collections.abc import Sequence
+
+from claude_control import log
+from claude_control.deadline import Deadline, wait_event
+from claude_control.errors import ClaudeControlError
+from claude_control.process.stopping import stop
+from claude_control.session.connection import Connection
+from claude_control.wire.requests import Interrupt
+
+__all__ = ["close_connections"]
+
+FLUSH_PATIENCE = 1.0
+"""Seconds that lines still queued get to be written before the input ends."""
+
+KILL_PATIENCE = 2.0
+"""Seconds that the system gets to carry out a SIGKILL; more than a process in an uninterruptible wait deserves."""
+
+_log = log.get(__name__)
+
+
+def close_connections(connections: Sequence[Connection], *, timeout: float | None, wait: bool = False) -> None:
+    """Close them all; one that somebody else closes already is waited for.
+
+    `timeout` (seconds, None: only the steps' own limits) bounds the whole; with `wait` turns are first let to end.
+    """
+    deadline = Deadline(timeout)
+    if wait:
+        for connection in connections:
+            _wait_for_turns(connection, deadline)
+    mine = [connection for connection in connections if connection.begin_close()]
+    _interrupt(mine, deadline)
+    _end_input(mine, deadline)
+    _stop(mine, deadline)
+    for connection in mine:
+        connection.settle(deadline)
+    for connection in connections:
+        if connection not in mine:
+            wait_event(connection.released, deadline.sooner(connection.close_bound()))
+
+
+def _wait_for_turns(connection: Connection, deadline: Deadline) -> None:
+    while (record := connection.conversation.current) is not None and wait_event(record.done, deadline):
+        continue
+
+
+def _interrupt(connections: Sequence[Connection], deadline: Deadline) -> None:
+    waits = []
+    for connection in connections:
+        connection.conversation.refuse()
+        record = connection.conversation.current
+        if connection.error is None and (
+            record is not None or connection.conversation.router.state not in (None, "idle")
+        ):
+            try:
+                connection.calls.submit(Interrupt())
+            except ClaudeControlError:
+                continue  # it has just ended by itself
+            if record is not None:
+                waits.append((record, deadline.sooner(connection.options.interrupt_grace)))
+    for record, until in waits:
+        wait_event(record.done, until)
+
+
+def _end_input(connections: Sequence[Connection], deadline: Deadline) -> None:
+    for connection in connections:
+        connection.answers.end("closed", deny=True)
+    for connection in connections:
+        connection.writer.flush(deadline.sooner(FLUSH_PATIENCE))
+        connection.writer.close()
+        connection.transport.end_input()
+
+
+def _stop(connections: Sequence[Connection], deadline: Deadline) -> None:
+    if not connections:
+        return
+    left = stop(
+        [connection.transport for connection in connections],
+        exit_grace=max(connection.options.exit_grace for connection in connections),
+        terminate_grace=max(connection.options.terminate_grace for connection in connections),
+        kill_grace=KILL_PATIENCE,
+        deadline=deadline,
+    )
+    for transport in left:
+        _log.warning("process.not_stopped", transport=repr(transport))

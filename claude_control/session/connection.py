@@ -1,0 +1,415 @@
+"""One program and everything that speaks with it: reader, writer, requests, answers, turns, and one life cycle.
+
+Theory of operation. The first thing that ends the connection wins (`_end`), by whichever thread: it becomes what every
+present and later call raises, fails what waits, fires the signals of open callbacks and ends every stream. A user's
+`close()` is one such thing, the program's own exit, seen by the reader, another.
+
+Locks: each part has its own and calls no other part while it holds it. User code and Future results run under none of
+them.
+"""
+
+import copy
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from claude_control import log
+from claude_control.deadline import Deadline, wait_event
+from claude_control.errors import (
+    ClaudeControlError,
+    ForkedError,
+    ProcessExitedError,
+    ProtocolError,
+    SessionClosedError,
+)
+from claude_control.options import Options
+from claude_control.process.stopping import stop
+from claude_control.process.transport import Exit, Transport
+from claude_control.session import living
+from claude_control.session.answers import Answers
+from claude_control.session.callbacks import Callbacks, forbid_waiting
+from claude_control.session.calls import Calls
+from claude_control.session.conversation import Conversation
+from claude_control.session.gate import Gate
+from claude_control.session.inbox import Item
+from claude_control.session.pending import REQUEST_PREFIX
+from claude_control.session.pool import CallbackPool
+from claude_control.session.prompting import Prompting
+from claude_control.session.reading import Reader
+from claude_control.session.subscriptions import Subscriptions
+from claude_control.session.writer import Writer
+from claude_control.wire import envelope
+from claude_control.wire.framing import LongLine
+from claude_control.wire.hooks import Hook
+from claude_control.wire.inbound import read_request
+from claude_control.wire.requests import Initialize, InitializeReply, Request
+from claude_control.wire.support import Program
+
+__all__ = ["Connection"]
+
+T = TypeVar("T")
+_log = log.get(__name__)
+
+# The frames that say something of the session as a whole.
+_TELLING = frozenset({"system", "result", "conversation_reset"})
+
+CALLBACK_PATIENCE = 1.0
+"""Seconds that callbacks get to end after their signal has fired, before they are abandoned."""
+
+_JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
+_OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
+
+EXIT_PATIENCE = 2.0
+"""Seconds that a program which has closed its output or its input gets to exit by itself before it is stopped."""
+
+
+class _Interruptible:
+    """Around every wait for the program: Ctrl-C interrupts the turn that runs, then goes on its way."""
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._connection.keyboard_interrupt()
+
+
+class Connection:
+    """The parts and their life cycle; a `Session` is what a user sees of it."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        options: Options,
+        *,
+        name: str,
+        router: Any,
+        hooks: Mapping[str, Hook],
+        command: str,
+        open_file: Callable[[], int],
+        find_version: Callable[[], str | None],
+        give_back: Callable[[bool], None],
+        session_id: str | None,
+        session: Callable[[], Any],
+    ) -> None:
+        self.transport = transport
+        self.options = options
+        self.name = name
+        self.command = command
+        self.interruptible = _Interruptible(self)
+        self._owner = os.getpid()
+        self._give_back = give_back
+        self._state_lock = threading.Lock()  # guards the three below
+        self._error: Exception | None = None
+        self._closing = False
+        self._ended = threading.Event()
+        self._last_words: str | None = (
+            None  # the text of the last failed result: why the program exits, where it says so
+        )
+
+        self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
+        self.pool = CallbackPool(f"claude-{name}-callback")
+        self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
+        self.writer = Writer(transport, f"claude-{name}-writer")
+        self.answers = Answers(self._write_answer)
+        self.calls = Calls(
+            self.writer,
+            timeout=options.control_timeout,
+            write_timeout=options.write_timeout,
+            check=self.gate.check,
+            knows_cancel=lambda: self.gate.knows_cancel,
+            broken_pipe=self._broken_pipe,
+            interruptible=self.interruptible,
+        )
+        self.callbacks = Callbacks(
+            answers=self.answers,
+            pool=self.pool,
+            can_use_tool=options.can_use_tool,
+            hooks=hooks,
+            allow_bypass=options.allow_bypass,
+            session=session,
+            stopping=self._note_stop,
+        )
+        self.conversation = Conversation(router, inbox_bytes=options.inbox_bytes, open_file=open_file)
+        self.conversation.tap = self.subscriptions.put  # type: ignore[method-assign]  # the one place where taps hang
+        self.prompting = Prompting(
+            conversation=self.conversation,
+            writer=self.writer,
+            calls=self.calls,
+            gate=self.gate,
+            options=options,
+            broken_pipe=self._broken_pipe,
+        )
+        self.reader = Reader(
+            transport,
+            max_line_bytes=options.max_line_bytes,
+            deliver=self._deliver,
+            control=self._control,
+            lost_control=self._lost_control,
+        )
+        self.session_id: str | None = session_id
+        self.tasks: tuple[Any, ...] = ()
+        """The background tasks that run, as 2.1.332 lists them; always empty on older programs."""
+        self.tasks_changed: float | None = None  # monotonic seconds
+        self.kill_tools = True
+        self.abandoned: list[str] = []
+        """Names of callback threads that did not end when the session was closed."""
+        self.released = threading.Event()
+        """Set when the program is gone and everything that was held for it is given back."""
+        self.last_frame = time.monotonic()
+        self._thread = threading.Thread(target=self._read, name=f"claude-{name}-reader", daemon=True)
+
+    def start(self) -> None:
+        """Start reading. The last thing that is done, for the reader uses everything else."""
+        self._thread.start()
+
+    # -- life cycle ----------------------------------------------------------------------------------------------------
+
+    def check_alive(self) -> None:
+        """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
+        if os.getpid() != self._owner:
+            raise ForkedError(
+                "this session belongs to the process that was forked; open a session of its own in this one"
+            )
+        error = self._error
+        if error is not None:
+            raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
+        if self._closing:
+            raise SessionClosedError("the session is being closed", phase="closing")
+
+    @property
+    def error(self) -> Exception | None:
+        """What ended the connection, or None."""
+        return self._error
+
+    @property
+    def closing(self) -> bool:
+        """Whether a user has asked to close it."""
+        return self._closing
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program's output has ended and everything has been told so."""
+        return self._ended.is_set()
+
+    @property
+    def program(self) -> Program:
+        """What is known of the running program."""
+        return self.gate.program
+
+    def phase(self) -> str:
+        """Say what the connection is doing, in the words of the errors."""
+        if self._closing:
+            return "closing"
+        if not self.gate.ready:
+            return "initialize"
+        return "turn" if self.conversation.current is not None else "idle"
+
+    def begin_close(self) -> bool:
+        """Note that a user wants to close; False if somebody has before."""
+        with self._state_lock:
+            first, self._closing = not self._closing, True
+        return first
+
+    def fail(self, error: Exception) -> None:
+        """End the connection for a defect of the program's output, and stop the program."""
+        self._end(error)
+        self.transport.kill()
+
+    def end_closed(self) -> None:
+        """Tell everything that waits that the session was closed."""
+        self._end(SessionClosedError("the session is closed", phase="closing"))
+
+    def _end(self, error: Exception) -> None:
+        with self._state_lock:
+            if self._error is not None:
+                return
+            self._error = error
+        closed = self._closing
+        self.calls.pending.fail_all(error)
+        self.answers.end("closed" if closed else "exited", deny=False)
+        self.conversation.end(None if closed else error, error)
+        self.subscriptions.end()
+
+    def close_bound(self) -> float:
+        """Seconds that a close takes at the most, by the options."""
+        options = self.options
+        return float(options.interrupt_grace + options.exit_grace + options.terminate_grace + _OTHER_STEPS)
+
+    def settle(self, deadline: Deadline) -> None:
+        """Give back what the connection holds, once its program is gone: threads, descriptors, files, the guard."""
+        self.join(deadline.sooner(_JOIN_PATIENCE))
+        self.end_closed()
+        self.pool.close()
+        self.writer.join(deadline.sooner(_JOIN_PATIENCE))
+        self.abandoned = self.pool.join(deadline.sooner(CALLBACK_PATIENCE))
+        if self.abandoned:
+            _log.warning("callbacks.abandoned", threads=self.abandoned)
+        self._give_back(self.kill_tools)
+        living.remove(self)
+        self.released.set()
+
+    def join(self, deadline: Deadline) -> bool:
+        """Wait for the reader to end; False when the time is up first."""
+        if self._thread is threading.current_thread() or self._thread.ident is None:
+            return True
+        self._thread.join(deadline.remaining())
+        return not self._thread.is_alive()
+
+    # -- the reader ----------------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        try:
+            self.reader.run()
+        except ClaudeControlError as error:
+            self._end(error)
+        except OSError as error:
+            self._end(ProtocolError(f"the program's output could not be read: {error}"))
+        except Exception as error:  # a defect of ours must not leave anybody waiting
+            _log.error("reader.broken", error=repr(error))
+            self._end(ProtocolError(f"internal error while reading the program's output: {error!r}"))
+        finally:
+            self._output_ended()
+
+    def _output_ended(self) -> None:
+        if not self._closing:  # the close ladder has patience of its own
+            self.writer.close()
+            if self.transport.wait(EXIT_PATIENCE) is None:
+                stop(
+                    [self.transport],
+                    exit_grace=0.0,
+                    terminate_grace=self.options.terminate_grace,
+                    kill_grace=EXIT_PATIENCE,
+                )
+        status = self.transport.wait(0 if not self._closing else EXIT_PATIENCE)
+        self._end(self._exited(status))
+        self._ended.set()
+
+    def _exited(self, status: Exit | None) -> Exception:
+        version, phase = self.gate.program.version, self.phase()
+        stderr_tail = self.stderr_tail()
+        how = "closed its output" if status is None else str(status)
+        said = self._last_words or stderr_tail.strip()
+        text = (
+            f"Claude Code {version or ''}".strip()
+            + f" {how} ({phase})"
+            + (f"; it said: {said[-1000:]}" if said else "")
+        )
+        return ProcessExitedError(
+            text,
+            exit_code=status.code if status is not None and status.signal is None else None,
+            signal=status.signal if status is not None else None,
+            phase=phase,
+            stderr_tail=stderr_tail,
+            command=self.command,
+            program_version=version,
+        )
+
+    def stderr_tail(self) -> str:
+        """Return the program's last words on stderr, without what looks like a secret."""
+        tail: Callable[[], str] | None = getattr(self.transport, "stderr_tail", None)
+        return str(log.redact(tail())) if tail is not None else ""
+
+    def _deliver(self, items: list[Item]) -> None:
+        self.last_frame = time.monotonic()
+        for _, frame, _ in items:
+            if type(frame) is dict and frame.get("type") in _TELLING:
+                self._learn(frame)
+        self.prompting.write_from_reader(self.conversation.deliver(items))
+
+    def _learn(self, frame: dict[str, Any]) -> None:
+        """Take over what a frame says of the session as a whole."""
+        kind, subtype = frame["type"], frame.get("subtype")
+        if kind == "system" and subtype == "init":
+            self._note_text("session_id", frame.get("session_id"))
+            if isinstance(frame.get("claude_code_version"), str):
+                self.gate.note_version(frame["claude_code_version"])
+        elif kind == "system" and subtype == "background_tasks_changed":
+            tasks = frame.get("tasks")
+            self.tasks = tuple(tasks) if isinstance(tasks, list) else ()
+            self.tasks_changed = time.monotonic()
+        elif kind == "conversation_reset":
+            self._note_text("session_id", frame.get("new_conversation_id"))
+        elif kind == "result" and frame.get("is_error"):
+            errors = frame.get("errors")
+            said = errors if isinstance(errors, list) else [frame.get("result")]
+            self._last_words = "; ".join(str(text) for text in said if text) or None
+
+    def _note_text(self, name: str, value: object) -> None:
+        if isinstance(value, str) and value:
+            setattr(self, name, value)
+
+    def _control(self, kind: str, frame: dict[str, Any]) -> None:
+        self.last_frame = time.monotonic()
+        if kind == "control_response":
+            reply = envelope.read_reply(frame)
+            if reply is not None and reply.request_id.startswith(REQUEST_PREFIX):  # else it echoes an answer of ours
+                self.calls.pending.resolve(reply)
+        elif kind == "control_request":
+            request = read_request(frame)
+            if request is not None:
+                self.callbacks.start(request)
+        elif isinstance(frame.get("request_id"), str):
+            self.answers.cancel(frame["request_id"])
+
+    def _write_answer(self, line: bytes) -> None:
+        self.writer.put(line)
+
+    def _note_stop(self) -> None:
+        self.conversation.note_stop()
+
+    def _lost_control(self, line: LongLine) -> None:
+        limit = self.options.max_line_bytes
+        text = f"a control message of {line.size} bytes is over max_line_bytes ({limit}); raise it to at least its size"
+        self.fail(ProtocolError(text, raw=line.head))
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    def initialize(self, request: Initialize, timeout: float | None) -> InitializeReply:
+        """Make the handshake."""
+        reply = self.calls.call(request, timeout)
+        self.conversation.router.modern = reply.program.modern
+        self.gate.open(reply.program)
+        return reply
+
+    def call(self, request: Request[T], timeout: Any) -> T:
+        """Send a request and wait for the answer."""
+        self.check_alive()
+        return self.calls.call(request, timeout)
+
+    def _broken_pipe(self, error: OSError) -> ClaudeControlError:
+        """Return what to raise for a failed write: how the program ended, or that it no longer reads."""
+        if not self._closing and not wait_event(self._ended, Deadline(EXIT_PATIENCE)):
+            self.fail(ProcessExitedError("the program closed its input", phase=self.phase(), command=self.command))
+        if isinstance(self._error, ClaudeControlError):
+            return self._error
+        return SessionClosedError(f"the session is closed: {error}", phase="closing")
+
+    # -- waits ---------------------------------------------------------------------------------------------------------
+
+    def forbid_waiting(self) -> None:
+        """Raise `ConcurrencyError` in a callback, where a turn's end can never come."""
+        forbid_waiting(self.pool)
+
+    def keyboard_interrupt(self) -> None:
+        """Interrupt the turn that runs and wait a little for its end; a second Ctrl-C meanwhile closes the session."""
+        from claude_control.session.closing import close_connections  # it needs this module
+
+        if self._error is not None:
+            return
+        try:
+            self.prompting.interrupt_and_wait()
+        except KeyboardInterrupt:
+            close_connections([self], timeout=None)
+            raise
+
+    def __repr__(self) -> str:
+        return f"<Connection {self.name} {self.phase()}: {self.calls.pending!r}, {self.answers!r}, {self.pool!r}>"

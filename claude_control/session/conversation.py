@@ -1,0 +1,221 @@
+"""The prompts, the turns, and the streams that messages go to."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from claude_control.errors import AbortedError, SessionClosedError
+from claude_control.session.inbox import Inbox, Item, Newest
+from claude_control.session.routing import Decision, Place, Router
+from claude_control.session.turn import TurnRecord
+from claude_control.wire import envelope
+from claude_control.wire.framing import encode
+
+__all__ = ["Conversation", "Delivery"]
+
+Action = Callable[[], None]
+
+
+@attrs.define(eq=False)
+class Delivery:
+    """What one chunk of output leads to: done in order, after the lock is released."""
+
+    actions: list[Action] = attrs.field(factory=list)
+    tapped: list[Item] = attrs.field(factory=list)
+    next_prompt: TurnRecord | None = None
+    _stream: Inbox | Newest | None = None
+    _items: list[Item] = attrs.field(factory=list)
+
+    def put(self, stream: Inbox | Newest, item: Item) -> None:
+        """Add an item for a stream; neighbours for the same stream are handed over together."""
+        if stream is not self._stream:
+            self._stream, self._items = stream, []
+            items = self._items
+            self.actions.append(lambda: stream.put(items))
+        self._items.append(item)
+
+    def then(self, action: Action) -> None:
+        """Add something to do after what was added so far."""
+        self._stream = None
+        self.actions.append(action)
+
+
+class Conversation:
+    """Holds the queue of prompts and sends every message to one place.
+
+    The reader delivers; user threads ask, send and drop. One lock guards the router, the queue and the turn that runs.
+    """
+
+    def __init__(self, router: Router, *, inbox_bytes: int, open_file: Callable[[], int]) -> None:
+        self.router = router
+        self.program = Newest(inbox_bytes)
+        """What belongs to no turn of ours."""
+        self._inbox_bytes = inbox_bytes
+        self._open_file = open_file
+        self._lock = threading.Lock()
+        self._queue: deque[TurnRecord] = deque()
+        self._current: TurnRecord | None = None
+        self._held: list[Item] = []
+        self._ended: Exception | None = None
+        self.on_begin: Callable[[TurnRecord], None] = lambda record: None
+
+    # -- user threads --------------------------------------------------------------------------------------------------
+
+    def ask(self, content: str | list[dict[str, Any]], uuid: str) -> tuple[TurnRecord, bool]:
+        """Queue a prompt; returns its record, and whether the caller must write it now."""
+        line = encode(envelope.user_message(content, uuid))
+        record = TurnRecord(uuid, line, Inbox(self._inbox_bytes, self._open_file))
+        with self._lock:
+            if self._ended is not None:
+                raise self._ended
+            self._queue.append(record)
+            return record, self._begin_next() is record
+
+    def note_sent(self, uuid: str) -> None:
+        """Note a prompt that is written without a turn of its own."""
+        with self._lock:
+            self.router.written(uuid, ours=False)
+
+    def withdraw(self, uuid: str) -> TurnRecord | None:
+        """Forget a prompt that could not be written.
+
+        Returns the record whose prompt is to be written instead, if any.
+        """
+        with self._lock:
+            self.router.withdraw(uuid)
+            if self._current is not None and self._current.uuid == uuid:
+                self._current = None
+            return self._begin_next()
+
+    def drop(self, record: TurnRecord) -> bool:
+        """Take a queued prompt out; False if it has been written."""
+        with self._lock:
+            if record not in self._queue:
+                return False
+            self._queue.remove(record)
+        record.drop(_dropped())
+        return True
+
+    def drop_queued(self) -> list[TurnRecord]:
+        """Take every queued prompt out."""
+        with self._lock:
+            records = list(self._queue)
+            self._queue.clear()
+        for record in records:
+            record.drop(_dropped())
+        return records
+
+    def refuse(self) -> None:
+        """Fail every queued prompt, and every later one: the session is being closed."""
+        error = SessionClosedError("the session was closed before the prompt was sent", phase="closing")
+        with self._lock:
+            self._ended = self._ended or error
+            records = list(self._queue)
+            self._queue.clear()
+        for record in records:
+            record.drop(error)
+
+    def note_stop(self) -> None:
+        """Note that our side asks for the end of the turn that runs."""
+        record = self._current
+        if record is not None:
+            record.stopped = True
+
+    @property
+    def current(self) -> TurnRecord | None:
+        """The turn whose prompt was written and that has no result yet."""
+        return self._current
+
+    @property
+    def queued(self) -> int:
+        """How many prompts wait in the SDK."""
+        return len(self._queue)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn of ours is out, waits, or the program says that it is at work."""
+        return self._current is not None or bool(self._queue) or not self.router.free
+
+    # -- the reader ----------------------------------------------------------------------------------------------------
+
+    def deliver(self, items: list[Item]) -> TurnRecord | None:
+        """Send each item to its place; returns the record whose prompt is to be written next, if any."""
+        delivery = Delivery()
+        with self._lock:
+            for item in items:
+                self._place(item, delivery)
+            delivery.next_prompt = self._begin_next()
+        for action in delivery.actions:
+            action()
+        self.tap(delivery.tapped)
+        return delivery.next_prompt
+
+    def tap(self, items: list[Item]) -> None:
+        """Hand items to the subscribers; set by whoever keeps them."""
+
+    def end(self, error: Exception | None, turn_error: Exception) -> None:
+        """End every stream and turn.
+
+        `messages()` raises `error`, or just ends if it is None; turns without a result raise `turn_error`.
+        """
+        with self._lock:
+            self._ended = turn_error
+            records = [record for record in (self._current, *self._queue) if record is not None]
+            self._queue.clear()
+            self._current = None
+            held, self._held = self._held, []
+        if held:
+            self.program.put(held)
+        for record in records:
+            record.fail(turn_error)
+        self.program.finish(error)
+
+    def _begin_next(self) -> TurnRecord | None:
+        if self._current is not None or not self._queue or not self.router.free:
+            return None
+        self._current = record = self._queue.popleft()
+        record.state = "running"
+        self.router.written(record.uuid, ours=True)
+        return record
+
+    def _place(self, item: Item, delivery: Delivery) -> None:
+        frame = item[1]
+        if type(frame) is not dict:  # a message of the SDK's own: it stands where it would have stood
+            decision = Decision(Place.TURN if self.router.running else Place.PROGRAM)
+        else:
+            decision = self.router.route(frame)
+        if decision.place is not Place.ECHO:
+            delivery.tapped.append(item)
+        if decision.release is not None:
+            held, self._held = self._held, []
+            for one in held:
+                self._put(decision.release, one, delivery)
+        if decision.begins and self._current is not None:
+            record = self._current
+            delivery.then(lambda: self.on_begin(record))
+        if decision.place is Place.HELD:
+            self._held.append(item)
+        else:
+            self._put(decision.place, item, delivery)
+        if decision.ends:
+            self._end_turn(frame if decision.ended_by_result else None, delivery)
+
+    def _put(self, place: Place, item: Item, delivery: Delivery) -> None:
+        if place is Place.TURN and self._current is not None:
+            delivery.put(self._current.inbox, item)
+            if type(item[1]) is dict and item[1].get("type") == "assistant":
+                self._current.note(item[1])
+        elif place in (Place.TURN, Place.PROGRAM):
+            delivery.put(self.program, item)
+
+    def _end_turn(self, result: dict[str, Any] | None, delivery: Delivery) -> None:
+        record, self._current = self._current, None
+        if record is not None:
+            delivery.then(lambda: record.end(result))
+
+
+def _dropped() -> AbortedError:
+    return AbortedError("the prompt was dropped before it was sent", reason="cancelled")

@@ -1,0 +1,124 @@
+"""One prompt in a session of its own."""
+
+import time
+from collections.abc import Iterator
+from typing import Any, TypeVar, cast, overload
+
+from claude_control.deadline import Deadline
+from claude_control.errors import OptionsError, StructuredOutputError, WaitTimeoutError
+from claude_control.options import Options, merge_options
+from claude_control.session.connection import Connection
+from claude_control.session.session import Prompt, Session
+from claude_control.wire.messages import Message, ResultMessage, decode
+
+__all__ = ["query", "run"]
+
+T = TypeVar("T")
+
+SETTLE = 0.5
+"""Seconds after the end of the last background task in which the program may start a turn about it (2.1.332: 6 ms)."""
+
+LOOK = 0.02
+"""Seconds between two looks at whether the program has come to rest.
+
+Its rest is told by a frame that is nobody's message.
+"""
+
+
+def query(prompt: Prompt, options: Options | None = None, **fields: Any) -> Iterator[Message]:
+    """Ask once and iterate everything that comes of it, background tasks included, until the program rests.
+
+    Leaving the loop early and closing the generator interrupts and closes. Raises what `Session.open()` and iterating a
+    `Turn` raise.
+    """
+    with Session(options, **fields) as session:
+        yield from session.ask(prompt)
+        connection = session._live()
+        while not _at_rest(connection):
+            for item in connection.conversation.program.take(Deadline(LOOK)) or ():
+                yield decode(item) if type(item) is dict else item
+
+
+@overload
+def run(
+    prompt: Prompt, options: Options | None = None, *, output_type: type[T], timeout: float | None = None, **fields: Any
+) -> T: ...
+@overload
+def run(
+    prompt: Prompt,
+    options: Options | None = None,
+    *,
+    output_type: None = None,
+    timeout: float | None = None,
+    **fields: Any,
+) -> ResultMessage: ...
+def run(
+    prompt: Prompt,
+    options: Options | None = None,
+    *,
+    output_type: type[T] | None = None,
+    timeout: float | None = None,
+    **fields: Any,
+) -> ResultMessage | T:
+    """Ask once, wait until the program rests, background tasks included, and return the result.
+
+    With `output_type` (a type that msgspec understands: attrs, dataclass, TypedDict, Struct, list[int] …) the model is
+    made to answer in its schema, and the value is returned instead. `timeout` in seconds bounds all of it; then
+    `WaitTimeoutError` is raised and the session closed. Raises what `Turn.result()` raises, and `StructuredOutputError`
+    when no fitting output came.
+    """
+    deadline = Deadline(timeout)
+    if output_type is not None:
+        fields["output_format"] = _output_format(output_type)
+    with Session(merge_options(options, **fields)) as session:
+        result = session.ask(prompt).result(timeout=deadline.remaining())
+        _rest(session._live(), deadline)
+    return result if output_type is None else _parse(result, output_type)
+
+
+def _at_rest(connection: Connection) -> bool:
+    if connection.error is not None:
+        return True
+    changed = connection.tasks_changed
+    settled = changed is None or time.monotonic() - changed >= SETTLE
+    return not connection.conversation.busy and not connection.tasks and settled
+
+
+def _rest(connection: Connection, deadline: Deadline) -> None:
+    with connection.interruptible:
+        while not _at_rest(connection):
+            if deadline.expired():
+                text = f"background work has not ended within {deadline.timeout:g} seconds; the session is closed"
+                raise WaitTimeoutError(text, timeout=deadline.timeout)
+            connection.conversation.program.take(Deadline(LOOK))
+
+
+def _output_format(output_type: Any) -> dict[str, Any]:
+    import msgspec
+
+    try:
+        schema = msgspec.json.schema(output_type)
+    except TypeError as error:
+        raise OptionsError(f"output_type has no JSON schema: {error}", field="output_type") from error
+    return {"type": "json_schema", "schema": _inlined(schema)}
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Put the outermost object in place of its reference: the program wants an object there."""
+    reference = schema.get("$ref", "")
+    definitions = schema.get("$defs", {})
+    name = reference.removeprefix("#/$defs/")
+    if not reference or name not in definitions:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "$ref"}
+    return {**rest, **definitions[name]}
+
+
+def _parse(result: ResultMessage, output_type: type[T]) -> T:
+    import msgspec
+
+    try:
+        return msgspec.convert(result.structured_output, output_type)
+    except msgspec.ValidationError as error:
+        text = f"the output does not fit {output_type!r}: {error}"
+        raise StructuredOutputError(text, result=cast(Any, result), outcome="structured_output") from error

@@ -1,0 +1,169 @@
+"""From options to a connection that has shaken hands, or to nothing at all."""
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+from claude_control import log
+from claude_control.deadline import Deadline
+from claude_control.errors import (
+    ClaudeControlError,
+    ControlRequestError,
+    ControlTimeoutError,
+    InitializeError,
+    ProcessExitedError,
+)
+from claude_control.options import Options
+from claude_control.process import orphans
+from claude_control.process.command import (
+    build_command,
+    check_supported,
+    flags_needing_version,
+    initialize_fields,
+    redact_command,
+)
+from claude_control.process.discovery import find_program, program_version
+from claude_control.process.environ import build_environment, initialize_timeout
+from claude_control.process.spill import SpillFiles, overflow_file
+from claude_control.process.stopping import stop
+from claude_control.process.transport import SubprocessTransport, Transport
+from claude_control.session import living
+from claude_control.session.connection import Connection
+from claude_control.session.routing import Router
+from claude_control.session.stderr import StderrLines
+from claude_control.wire.hooks import register_hooks
+from claude_control.wire.messages import preload
+from claude_control.wire.requests import Initialize, InitializeReply
+
+__all__ = ["open_connection"]
+
+_log = log.get(__name__)
+
+
+def open_connection(
+    options: Options, session_id: str | None, session: Callable[[], Any]
+) -> tuple[Connection, InitializeReply]:
+    """Start the program and complete the handshake. Raises a `StartError`, and then nothing is left running."""
+    with contextlib.ExitStack() as undo:
+        connection = _start(options, session_id, session, undo)
+        living.add(connection)
+        undo.callback(_abandon, connection)
+        reply = _initialize(connection, options)
+        undo.pop_all()  # from here on close() gives everything back
+    return connection, reply
+
+
+def _start(
+    options: Options, session_id: str | None, session: Callable[[], Any], undo: contextlib.ExitStack
+) -> Connection:
+    program = find_program(options.cli_path, os.environ)
+    files = SpillFiles()
+    undo.callback(files.close)
+    marker = orphans.new_marker()
+    environment = build_environment(options, os.environ, marker=marker)
+    cwd = os.fspath(options.cwd) if options.cwd is not None else None
+
+    def find_version() -> str | None:
+        return program_version(program, environment, cwd=cwd, spawn=options.spawn)
+
+    if flags_needing_version(options):
+        check_supported(options, find_version())
+    argv = build_command(options, program, files, session_id=session_id)
+    command = redact_command(argv)
+    stderr = StderrLines(options.stderr)
+    guarded = options.orphan_guard and options.spawn is None
+    if guarded:
+        orphans.guard(marker)
+        undo.callback(orphans.release, marker)
+    transport = _spawn(options, argv, environment, cwd, stderr)
+    undo.callback(_end, transport)
+    _, hooks = register_hooks(options.hooks, options.hook_timeout)
+    connection = Connection(
+        transport,
+        options,
+        name=marker[:8],
+        router=Router(keep_echoes="replay-user-messages" in options.extra_args),
+        hooks=hooks,
+        command=command,
+        open_file=overflow_file,
+        find_version=find_version,
+        give_back=lambda kill_tools: _give_back(transport, files, marker, guarded=guarded, kill_tools=kill_tools),
+        session_id=session_id,
+        session=session,
+    )
+    stderr.attach(connection.pool)
+    connection.start()
+    return connection
+
+
+def _spawn(
+    options: Options, argv: list[str], environment: dict[str, str], cwd: str | None, stderr: StderrLines
+) -> Transport:
+    if options.spawn is not None:
+        transport: Transport = options.spawn(argv, environment, cwd)
+        return transport
+    return SubprocessTransport.spawn(argv, env=environment, cwd=cwd, on_stderr=stderr.feed if stderr.wanted else None)
+
+
+def _initialize(connection: Connection, options: Options) -> InitializeReply:
+    config, _ = register_hooks(options.hooks, options.hook_timeout)
+    fields = initialize_fields(options)
+    if config:
+        fields["hooks"] = config
+    preload()  # while the program starts
+    seconds = initialize_timeout(options, os.environ)
+    try:
+        reply: InitializeReply = connection.initialize(Initialize(fields), seconds)
+    except ProcessExitedError as error:
+        raise _initialize_error(f"{error}", error, connection) from error
+    except ControlTimeoutError as error:
+        text = f"the program did not finish the handshake within {seconds:g} seconds ({connection.command})"
+        raise _initialize_error(text, None, connection) from error
+    except ControlRequestError as error:
+        raise _initialize_error(f"the program refused the handshake: {error.text}", None, connection) from error
+    except ClaudeControlError as error:
+        raise _initialize_error(f"the handshake failed: {error}", None, connection) from error
+    return reply
+
+
+def _initialize_error(text: str, exited: ProcessExitedError | None, connection: Connection) -> InitializeError:
+    tail = exited.stderr_tail if exited else connection.stderr_tail()
+    if tail.strip() and tail.strip()[-200:] not in text:
+        text = f"{text}; it said: {tail.strip()[-1000:]}"
+    return InitializeError(
+        text,
+        exit_code=exited.exit_code if exited else None,
+        signal=exited.signal if exited else None,
+        phase="initialize",
+        stderr_tail=tail,
+        command=connection.command,
+        program_version=connection.program.version,
+    )
+
+
+def _end(transport: Transport) -> None:
+    """Stop a program that did not become a session."""
+    stop([transport], exit_grace=0.0, terminate_grace=1.0, kill_grace=2.0)
+
+
+def _abandon(connection: Connection) -> None:
+    """Undo a connection whose handshake failed, without patience."""
+    connection.begin_close()
+    connection.answers.end("closed", deny=False)
+    connection.writer.close()
+    _end(connection.transport)
+    connection.settle(Deadline(3.0))
+
+
+def _give_back(transport: Transport, files: SpillFiles, marker: str, *, guarded: bool, kill_tools: bool) -> None:
+    if kill_tools:
+        killed = orphans.sweep(marker)
+        if killed:
+            _log.info("tools.ended", pids=killed)
+    if guarded:
+        orphans.release(marker)
+    files.close()
+    close = getattr(transport, "close", None)
+    if close is not None:
+        close()

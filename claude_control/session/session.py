@@ -1,0 +1,372 @@
+"""Session: one live conversation, as its user sees it."""
+
+import contextlib
+import os
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Self, TypeVar, overload
+from uuid import uuid4
+
+import attrs
+
+from claude_control.errors import ConcurrencyError, OptionsError, SessionClosedError
+from claude_control.options import Options, merge_options
+from claude_control.session.calls import PendingReply
+from claude_control.session.closing import close_connections
+from claude_control.session.connection import Connection
+from claude_control.session.opening import open_connection
+from claude_control.session.subscriptions import Subscription
+from claude_control.session.turn import Consumer, Turn
+from claude_control.unset import UNSET, Unset
+from claude_control.wire import requests
+from claude_control.wire.messages import Message
+from claude_control.wire.support import Program
+
+__all__ = ["Session", "Stats", "close_all"]
+
+T = TypeVar("T")
+Prompt = str | list[dict[str, Any]]
+Timeout = float | Unset | None
+
+
+@attrs.frozen
+class Stats:
+    """Counters of one session.
+
+    Of requests: `requests_sent`, `requests_received`, `late_replies` (answers nobody waited for), `late_answers` (ours,
+    dropped because the program had withdrawn its request). Of output: `bytes_read`, `bytes_written`, `frames`,
+    `bad_lines` (no JSON object), `flawed_lines` (read by the tolerant decoder only), `long_lines` (over the limit).
+    `abandoned_callbacks` counts callbacks that did not end when the session was closed.
+    """
+
+    requests_sent: int = 0
+    requests_received: int = 0
+    late_replies: int = 0
+    late_answers: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    frames: int = 0
+    bad_lines: int = 0
+    flawed_lines: int = 0
+    long_lines: int = 0
+    abandoned_callbacks: int = 0
+
+
+class Session:
+    """One live conversation with Claude Code.
+
+    Use it as a context manager, or call `open()` and `close()`. Every method may be called from any thread, and control
+    methods from callbacks too. Methods that ask the program something raise `ControlTimeoutError` when it does not
+    answer in time, `ControlRequestError` when it answers with an error, `NotSupportedError` when the running program is
+    too old, and `SessionClosedError` or its subclass `ProcessExitedError` when the session has ended. `timeout` is in
+    seconds everywhere: not given, the configured default; None, for ever.
+    """
+
+    def __init__(self, options: Options | None = None, **fields: Any) -> None:
+        """Take the options, or fields of `Options`, which win over them. No I/O happens here. Raises `OptionsError`."""
+        self.options = merge_options(options, **fields)
+        self._connection: Connection | None = None
+        self._reply: requests.InitializeReply | None = None
+        self._lock = threading.Lock()  # guards the opening: calls from other threads wait for it
+        self._owner = os.getpid()
+        self._closed = False
+        self._messages: Consumer | None = None
+        chosen = None if self.options.continue_conversation else str(uuid4())
+        kept = None if self.options.fork_session else self.options.resume
+        self._session_id = self.options.session_id or kept or chosen
+
+    # -- life cycle ----------------------------------------------------------------------------------------------------
+
+    def open(self) -> Self:
+        """Start the program and complete the handshake; returns the session.
+
+        Raises a `StartError` (`CLINotFoundError`, `SpawnError`, `InitializeError` …) with nothing left running; a
+        session that is closed, or failed to open, is not opened again.
+        """
+        if os.getpid() != self._owner:
+            raise SessionClosedError("this session was made before the process was forked; make one in the child")
+        with self._lock:
+            if self._closed:
+                raise SessionClosedError("the session is closed; a session is opened once, so make a new one")
+            if self._connection is not None:
+                raise ConcurrencyError("the session is open already")
+            try:
+                self._connection, self._reply = open_connection(self.options, self._session_id, weakref.ref(self))
+            except BaseException:
+                self._closed = True
+                raise
+        return self
+
+    def close(self, wait: bool = False, timeout: float | None = None, kill_tools: bool = True) -> None:
+        """End the session and leave nothing behind. Idempotent, bounded, and allowed in callbacks.
+
+        A turn that runs is interrupted, unless `wait` lets it end first. `timeout` in seconds bounds the whole; without
+        it the options' graces add up to 12 seconds, which only a program that hangs takes. With `kill_tools` processes
+        that the program's tools left running are ended too.
+        """
+        self._closed = True
+        connection = self._connection
+        if connection is None:
+            return
+        connection.kill_tools = kill_tools
+        close_connections([connection], timeout=timeout, wait=wait)
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        connection = getattr(self, "_connection", None)
+        if connection is None or connection.closing or os.getpid() != self._owner:
+            return
+        warnings.warn(
+            f"{self!r} was dropped without close(); it is closed in the background", ResourceWarning, stacklevel=2
+        )
+        arguments = {"connections": [connection], "timeout": None}
+        with contextlib.suppress(RuntimeError):  # the interpreter shuts down: its exit handler closes what is open
+            threading.Thread(target=close_connections, kwargs=arguments, name="claude-close", daemon=True).start()
+
+    def _live(self) -> Connection:
+        connection = self._connection
+        if connection is None:
+            with self._lock:  # wait for an open() in another thread
+                connection = self._connection
+        if connection is None:
+            state = "closed" if self._closed else "not open; call open() or use it in a with statement"
+            raise SessionClosedError(f"the session is {state}")
+        return connection
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """One of new, opening, idle, running, waiting (for an answer of ours), closing, closed and failed."""
+        connection = self._connection
+        if connection is None:
+            return "closed" if self._closed else "opening" if self._lock.locked() else "new"
+        if connection.released.is_set() or connection.closing:
+            return "closed" if connection.released.is_set() else "closing"
+        if connection.error is not None:
+            return "failed"
+        if connection.answers.waiting_for_permission:
+            return "waiting"
+        return "running" if connection.conversation.busy else "idle"
+
+    @property
+    def session_id(self) -> str | None:
+        """The conversation's id: what `resume` takes.
+
+        Known from the start, but None until the first turn under `continue_conversation`; `/clear` changes it
+        (2.1.332).
+        """
+        connection = self._connection
+        return connection.session_id if connection is not None else self._session_id
+
+    @property
+    def server_info(self) -> requests.InitializeReply:
+        """What the program said of itself at the start: commands, models, agents, account."""
+        self._live()
+        assert self._reply is not None
+        return self._reply
+
+    @property
+    def program(self) -> Program:
+        """What is known of the running program's version and abilities."""
+        return self._live().program
+
+    @property
+    def program_version(self) -> str | None:
+        """The program's version; older ones than 2.1.332 say it in their first turn only, so it may be None before."""
+        return self._live().program.version
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last 16 KiB that the program wrote to stderr, without what looks like a secret."""
+        return self._live().stderr_tail()
+
+    @property
+    def stats(self) -> Stats:
+        """The counters so far."""
+        connection = self._live()
+        reader, pending, answers = connection.reader, connection.calls.pending, connection.answers
+        return Stats(
+            requests_sent=pending.sent,
+            requests_received=answers.received,
+            late_replies=pending.late,
+            late_answers=answers.late,
+            bytes_read=reader.bytes_read,
+            bytes_written=connection.writer.bytes_written,
+            frames=reader.frames,
+            bad_lines=reader.bad_lines,
+            flawed_lines=reader.flawed_lines,
+            long_lines=reader.long_lines,
+            abandoned_callbacks=len(connection.abandoned),
+        )
+
+    # -- the conversation ----------------------------------------------------------------------------------------------
+
+    def ask(self, prompt: Prompt) -> Turn:
+        """Send a prompt, a text or content blocks, and return its `Turn` at once.
+
+        While another turn runs the prompt waits inside the SDK, so that prompts never merge. Raises `OptionsError` for
+        an empty prompt.
+        """
+        content, connection = _checked(prompt), self._checked_connection()
+        return Turn(connection.prompting.ask(content, str(uuid4())), connection, self)
+
+    def send(self, prompt: Prompt) -> str:
+        """Write a prompt at once and return its uuid.
+
+        The program may merge it with others, fold it into the turn that runs or start a turn of its own, whose messages
+        go to `messages()`. Raises `ControlTimeoutError` when it cannot be written within `write_timeout`.
+        """
+        content, uuid = _checked(prompt), str(uuid4())
+        self._checked_connection().prompting.send(content, uuid)
+        return uuid
+
+    def messages(self) -> Iterator[Message]:
+        """Iterate the messages of no turn of ours: what `send()` leads to, and turns that the program starts itself.
+
+        It waits for more until the session is closed, and raises `ProcessExitedError` if the program ends. The newest
+        10,000 are kept; `MessagesDropped` says how many were dropped. One consumer at a time; leaving the loop keeps
+        the place.
+        """
+        connection = self._live()
+        if self._messages is None:
+            self._messages = Consumer(connection.conversation.program, connection)
+        return _MessageIterator(self._messages)
+
+    def subscribe(self, function: Callable[[Message], None]) -> Subscription:
+        """Call `function(message)` with every message of the session, in order, on a callback thread.
+
+        `close()` of the handle ends it.
+        """
+        return self._live().subscriptions.add(function)
+
+    # -- control -------------------------------------------------------------------------------------------------------
+
+    def interrupt(self, *, cancel_queued: bool = False, timeout: Timeout = UNSET) -> requests.InterruptReply:
+        """Stop the turn that runs; prompts that wait stay, unless `cancel_queued` drops them.
+
+        Returns the program's receipt before the turn's result is there.
+        """
+        return self._checked_connection().prompting.interrupt(cancel_queued=cancel_queued, timeout=timeout)
+
+    def set_permission_mode(self, mode: str, *, timeout: Timeout = UNSET) -> requests.SetPermissionModeReply:
+        """Change how tools are permitted, at once.
+
+        "default", "acceptEdits", "plan", "dontAsk", or with `allow_bypass` "bypassPermissions" (2.1.332: "auto",
+        "manual" too).
+        """
+        return self._call(requests.SetPermissionMode(mode), timeout)
+
+    def set_model(self, model: str | None = None, *, timeout: Timeout = UNSET) -> requests.SetModelReply:
+        """Change the model from the next API request on; None means the program's default."""
+        return self._call(requests.SetModel(model), timeout)
+
+    def set_max_thinking_tokens(
+        self, max_thinking_tokens: int | None, *, thinking_display: str | None = None, timeout: Timeout = UNSET
+    ) -> requests.EmptyReply:
+        """Limit the tokens spent on thinking from the next turn on; None or 0 turns it off.
+
+        `thinking_display` needs 2.1.332.
+        """
+        return self._call(requests.SetMaxThinkingTokens(max_thinking_tokens, thinking_display), timeout)
+
+    def get_mcp_status(self, *, timeout: Timeout = UNSET) -> requests.MCPStatusReply:
+        """Return how the session's MCP servers are."""
+        return self._call(requests.MCPStatus(), timeout)
+
+    def rewind_files(
+        self, user_message_id: str, *, dry_run: bool = False, timeout: Timeout = UNSET
+    ) -> requests.RewindFilesReply:
+        """Put files back to how they were before the prompt `user_message_id` (`turn.uuid`).
+
+        Needs `enable_file_checkpointing`.
+
+        `dry_run` only tells what would change (2.1.7 or newer).
+        """
+        return self._call(requests.RewindFiles(user_message_id, dry_run), timeout)
+
+    @overload
+    def request(self, request: requests.Request[T], *, timeout: Timeout = UNSET) -> T: ...
+    @overload
+    def request(
+        self, request: str, fields: dict[str, Any] | None = None, *, timeout: Timeout = UNSET
+    ) -> dict[str, Any]: ...
+    def request(self, request: Any, fields: dict[str, Any] | None = None, *, timeout: Timeout = UNSET) -> Any:
+        """Send any control request and return its reply.
+
+        A record of `requests`, or a subtype with its fields as on the wire.
+        """
+        return self._call(_as_request(request, fields), timeout)
+
+    def submit(self, request: requests.Request[T]) -> PendingReply[T]:
+        """Send a control request and return at once."""
+        return self._checked_connection().calls.submit(request)
+
+    def _call(self, request: requests.Request[T], timeout: Timeout) -> T:
+        return self._live().call(request, timeout)
+
+    def _checked_connection(self) -> Connection:
+        connection = self._live()
+        connection.check_alive()
+        return connection
+
+    def __repr__(self) -> str:
+        return f"<Session {self.session_id or 'without id'} {self.state}>"
+
+
+class _MessageIterator(Iterator[Message]):
+    """The iterator of `messages()`; all of them share one consumer, so that none loses the other's messages."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+
+    def __next__(self) -> Message:
+        return self._consumer.next()
+
+
+def _as_request(request: Any, fields: dict[str, Any] | None) -> requests.Request[Any]:
+    if isinstance(request, requests.Request):
+        if fields:
+            raise OptionsError("a request record carries its own fields", field="fields")
+        return request
+    if isinstance(request, str):
+        return requests.RawRequest(request, fields or {})
+    raise OptionsError(
+        f"a request is a record of claude_control.requests or a subtype, not {type(request).__name__}", field="request"
+    )
+
+
+def _checked(prompt: Prompt) -> Prompt:
+    """Refuse what hangs or kills a program: 2.0.75 and 2.1.7 never end a turn for `[]` and exit on null."""
+    if isinstance(prompt, str):
+        if prompt.strip():
+            return prompt
+    elif isinstance(prompt, list) and prompt and all(isinstance(block, dict) and block.get("type") for block in prompt):
+        return prompt
+    raise OptionsError(
+        "a prompt is a text that is not empty, or a list of content blocks (dicts with a type)", field="prompt"
+    )
+
+
+def close_all(sessions: Iterable[Session], timeout: float | None = None) -> None:
+    """Close many sessions together.
+
+    Every input first, then all ends, so that it takes about as long as the slowest one. `timeout` in seconds bounds
+    the whole.
+    """
+    connections = []
+    for session in sessions:
+        session._closed = True
+        if session._connection is not None:
+            connections.append(session._connection)
+    close_connections(connections, timeout=timeout)

@@ -1,0 +1,233 @@
+"""One prompt and its answer: iterate it, or wait for it."""
+
+import copy
+import threading
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from claude_control.deadline import Deadline, wait_event
+from claude_control.errors import AbortedError, ConcurrencyError, WaitTimeoutError
+from claude_control.session.inbox import Inbox, Stream
+from claude_control.session.outcome import Outcome, decide, error_for
+from claude_control.unset import UNSET, Unset
+from claude_control.wire.messages import Message, ResultMessage, decode
+
+if TYPE_CHECKING:
+    from claude_control.session.connection import Connection
+
+__all__ = ["Turn", "TurnRecord"]
+
+
+@attrs.define(eq=False)
+class TurnRecord:
+    """What the session keeps of a turn; the user's `Turn` may be dropped before it ends."""
+
+    uuid: str
+    line: bytes | None  # until it is written
+    inbox: Inbox
+    state: str = "queued"
+    outcome: Outcome | None = None
+    result: dict[str, Any] | None = None
+    error: Exception | None = None
+    done: threading.Event = attrs.field(factory=threading.Event)
+    stopped: bool = False  # somebody on our side asked for its end
+    interrupt_owed: bool = False  # an interrupt came before the program had begun the turn, and must be repeated
+    _text_frames: list[dict[str, Any]] = attrs.field(factory=list)  # the frames of the newest message that has text
+    _refused: bool = False
+    _assistant_error: str | None = None
+
+    def note(self, frame: dict[str, Any]) -> None:
+        """Remember of an assistant frame what `text` and the outcome need. Called by the reader."""
+        if frame.get("parent_tool_use_id") is not None:
+            return
+        error, message = frame.get("error"), frame.get("message")
+        if isinstance(error, str):
+            self._assistant_error = error
+        if not isinstance(message, dict):
+            return
+        if message.get("stop_reason") == "refusal":
+            self._refused = True
+        content = message.get("content")
+        if isinstance(content, list) and any(
+            isinstance(block, dict) and block.get("type") == "text" for block in content
+        ):
+            newest = self._text_frames
+            same = bool(newest) and newest[-1]["message"].get("id") == message.get("id")
+            self._text_frames = [*newest, frame] if same else [frame]
+
+    def end(self, result: dict[str, Any] | None) -> None:
+        """Note the result; None for a prompt that the program dropped before it began. Called by the reader."""
+        if result is None:
+            self.outcome = Outcome.CANCELLED
+            self.error = AbortedError("the prompt was dropped before the program began it", reason="cancelled")
+        else:
+            self.result = result
+            self.outcome = decide(
+                result, stopped=self.stopped, refused=self._refused, assistant_error=self._assistant_error
+            )
+        self._finish(None)
+
+    def drop(self, error: Exception) -> None:
+        """End a turn whose prompt was never written: iterating yields nothing, waiting raises `error`."""
+        self.outcome, self.error = Outcome.CANCELLED, error
+        self._finish(None)
+
+    def fail(self, error: Exception) -> None:
+        """End the turn because the session ended; a turn that has ended already stays as it is."""
+        if not self.done.is_set():
+            self.outcome, self.error = Outcome.FAILED, error
+            self._finish(error)
+
+    def _finish(self, error: Exception | None) -> None:
+        self.state, self.line = "done", None
+        self.inbox.finish(error)
+        self.done.set()
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        if self.result is not None and isinstance(self.result.get("result"), str) and self.result["result"]:
+            return str(self.result["result"])
+        return "".join(getattr(decode(frame), "text", "") for frame in self._text_frames)
+
+
+class Consumer:
+    """Takes messages from a stream one by one, for one thread at a time."""
+
+    def __init__(self, stream: Stream, connection: "Connection") -> None:
+        self._stream = stream
+        self._connection = connection
+        self._batch: deque[Any] = deque()
+        self._taking = threading.Lock()
+
+    def next(self) -> Message:
+        """Return the next message, waiting for it; raises StopIteration at the end of the stream, or what ended it."""
+        while not self._batch:
+            self._connection.forbid_waiting()
+            if not self._taking.acquire(blocking=False):
+                raise ConcurrencyError(
+                    "another thread reads these messages; use session.subscribe() for a second reader"
+                )
+            try:
+                with self._connection.interruptible:
+                    batch = self._stream.take(Deadline(None))
+                if batch is None:
+                    raise StopIteration
+                self._batch.extend(batch)
+            finally:
+                self._taking.release()
+        item = self._batch.popleft()
+        return decode(item) if type(item) is dict else item
+
+    def clear(self) -> None:
+        """Drop what was taken and not yet read."""
+        self._batch.clear()
+
+
+class Turn:
+    """One prompt and its answer.
+
+    Iterate it for its messages, the last of which is its own `ResultMessage`, or wait for `result()`. Leaving the loop
+    early leaves the turn running; leaving a `with session.ask(…) as turn:` block interrupts it.
+    """
+
+    def __init__(self, record: TurnRecord, connection: "Connection", session: Any) -> None:
+        self._record = record
+        self._connection = connection
+        self._session = session  # a turn that somebody holds keeps its session open
+        self._consumer = Consumer(record.inbox, connection)
+        # A running turn that nobody holds has its messages discarded as they come.
+        weakref.finalize(self, record.inbox.discard).atexit = False
+
+    @property
+    def uuid(self) -> str:
+        """The prompt's uuid: what `rewind_files(turn.uuid)` takes."""
+        return self._record.uuid
+
+    @property
+    def state(self) -> str:
+        """Where the turn is: "queued" in the SDK, "running" from when its prompt is written, or "done"."""
+        return self._record.state
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the turn ended, in one word; None until it has."""
+        return self._record.outcome
+
+    @property
+    def text(self) -> str:
+        """The answer's text so far, without waiting: the newest assistant message's, and in the end the result's."""
+        return self._record.text
+
+    @property
+    def usage(self) -> dict[str, Any] | None:
+        """The tokens of this turn as the program counts them; None until its result is there."""
+        result = self._record.result
+        usage = result.get("usage") if result else None
+        return usage if isinstance(usage, dict) else None
+
+    def __iter__(self) -> Iterator[Message]:
+        return self
+
+    def __next__(self) -> Message:
+        """Return the next message, waiting for it.
+
+        Raises `ProcessExitedError` or `SessionClosedError` when the session ends before the turn, and
+        `ConcurrencyError` in a callback of the session or beside another reader.
+        """
+        return self._consumer.next()
+
+    def result(self, timeout: float | Unset | None = UNSET, check: bool = True) -> ResultMessage:
+        """Wait for the turn to end and return its result; messages that were not iterated are dropped.
+
+        `timeout` is in seconds; not given and None both mean for ever. Raises `WaitTimeoutError` when the time is up
+        (the turn goes on), with `check` a `ResultError` for a turn that ended in an error, `AbortedError` for a prompt
+        that was dropped, and what ended the session if it ended first.
+        """
+        self._connection.forbid_waiting()
+        record = self._record
+        record.inbox.discard()
+        self._consumer.clear()
+        seconds = None if timeout is UNSET else timeout
+        with self._connection.interruptible:
+            if not wait_event(record.done, Deadline(seconds)):
+                raise WaitTimeoutError(
+                    f"the turn has not ended within {seconds:g} seconds; it goes on", timeout=seconds
+                )
+        return self._result(check)
+
+    def _result(self, check: bool) -> ResultMessage:
+        record = self._record
+        if record.error is not None:
+            raise copy.copy(record.error) from record.error.__cause__
+        assert record.result is not None and record.outcome is not None
+        message = decode(record.result)
+        assert isinstance(message, ResultMessage)
+        error = error_for(record.outcome, message) if check else None
+        if error is not None:
+            raise error
+        return message
+
+    def interrupt(self) -> None:
+        """Stop this turn.
+
+        A queued one is dropped, a running one interrupted, and of one that is done nothing is asked.
+        """
+        self._connection.prompting.interrupt_turn(self._record)
+
+    def __enter__(self) -> "Turn":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.interrupt()
+
+    def __repr__(self) -> str:
+        outcome = f", {self.outcome.value}" if self.outcome else ""
+        return f"<Turn {self.uuid} {self.state}{outcome}>"

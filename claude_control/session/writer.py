@@ -1,0 +1,166 @@
+"""Whole lines to the program's input, in the order in which they were handed over.
+
+A torn line kills the program, so a line is written in one of two ways only: up to PIPE_BUF bytes by the caller in one
+atomic write, if nothing waits before it; otherwise by the writer thread, which no exception of a user's thread can
+reach and which never gives up a line that it has begun.
+"""
+
+import select
+import threading
+from collections import deque
+from collections.abc import Callable
+
+import attrs
+
+from claude_control.deadline import Deadline, wait_event
+from claude_control.process.transport import Transport
+
+__all__ = ["Ticket", "Writer"]
+
+# What POSIX promises to be written whole or not at all; 512 is its minimum, Linux has 4096.
+PIPE_BUF: int = getattr(select, "PIPE_BUF", 512)
+
+LINGER = 1.0
+"""Seconds that the writer thread stays for the next long line before it ends; starting one costs some 100 µs."""
+
+
+@attrs.define(eq=False)
+class Ticket:
+    """A line that waits for the writer thread. `error` is set, before `done`, when it could not be written."""
+
+    line: bytes
+    on_error: Callable[[OSError], None] | None = None
+    begun: bool = False
+    error: OSError | None = None
+    done: threading.Event = attrs.field(factory=threading.Event)
+
+    def wait(self, deadline: Deadline) -> bool:
+        """Wait until the line is written or has failed; False when the time is up first."""
+        return wait_event(self.done, deadline)
+
+    def finish(self, error: OSError | None = None) -> None:
+        """Note that the line is written, or why not."""
+        self.error = error
+        self.done.set()
+        if error is not None and self.on_error is not None:
+            self.on_error(error)
+
+
+class Writer:
+    """Serialises the lines of every thread."""
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self._transport = transport
+        self._name = name
+        self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None)
+        self._changed = threading.Condition(
+            threading.Lock()
+        )  # guards the four below; held over one non-blocking write at most
+        self._queue: deque[Ticket] = deque()
+        self._thread: threading.Thread | None = None
+        self._closed: OSError | None = None
+        self.bytes_written = 0
+
+    def put(
+        self, line: bytes, *, direct: bool = True, on_error: Callable[[OSError], None] | None = None
+    ) -> Ticket | None:
+        """Hand a line over; returns None if it is written already, else the ticket to wait for.
+
+        With `direct=False` (the reader, timers) this thread writes nothing itself. Raises OSError when the program no
+        longer reads.
+        """
+        with self._changed:
+            if self._closed is not None:
+                raise BrokenPipeError(str(self._closed))
+            if direct and not self._queue and len(line) <= PIPE_BUF and self._write_now(line):
+                return None
+            ticket = Ticket(line, on_error)
+            self._start_thread()
+            self._queue.append(ticket)
+            self._changed.notify()
+        return ticket
+
+    def withdraw(self, ticket: Ticket) -> bool:
+        """Take a line back; False if it is being written, has been, or has failed."""
+        with self._changed:
+            if ticket.begun or ticket not in self._queue:
+                return False
+            self._queue.remove(ticket)
+            ticket.error = BrokenPipeError("the line was taken back")
+            ticket.done.set()  # nobody waits for it any longer
+        return True
+
+    def flush(self, deadline: Deadline) -> bool:
+        """Wait until every line handed over so far is written or dropped; False when the time is up first."""
+        with self._changed:
+            waiting = list(self._queue)
+        return all(ticket.wait(deadline) for ticket in waiting)
+
+    def close(self) -> None:
+        """Refuse further lines and drop those not begun; the thread ends after the one that it writes. Idempotent."""
+        self._fail(BrokenPipeError("the session's input is closed"))
+
+    def join(self, deadline: Deadline) -> bool:
+        """Wait for the thread to end after `close()`; False when the time is up first."""
+        thread = self._thread
+        if thread is None or thread is threading.current_thread():
+            return True
+        thread.join(deadline.remaining())
+        return not thread.is_alive()
+
+    def _fail(self, error: OSError) -> None:
+        with self._changed:
+            self._closed = self._closed or error
+            dropped = [ticket for ticket in self._queue if not ticket.begun]
+            self._queue = deque(ticket for ticket in self._queue if ticket.begun)
+            for ticket in dropped:
+                ticket.error = error  # under the lock: who cannot withdraw it any more must see why
+            self._changed.notify_all()
+        for ticket in dropped:
+            ticket.finish(error)
+
+    def _write_now(self, line: bytes) -> bool:
+        if self._try_write is None or not self._try_write(line):
+            return False
+        self.bytes_written += len(line)
+        return True
+
+    def _start_thread(self) -> None:
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # the interpreter is shutting down
+                raise BrokenPipeError(f"no thread can be started to write the line: {error}") from error
+            self._thread = thread
+
+    def _run(self) -> None:
+        while (ticket := self._next()) is not None:
+            error = self._write(ticket.line)
+            with self._changed:
+                self._queue.popleft()
+                self.bytes_written += 0 if error else len(ticket.line)
+            ticket.finish(error)
+            if error is not None:
+                self._fail(error)  # a part of the line may be out: nothing can follow it
+
+    def _write(self, line: bytes) -> OSError | None:
+        try:
+            self._transport.write(line)
+        except OSError as error:
+            return error
+        except Exception as error:  # a transport of the user's own: a closed file raises ValueError
+            return BrokenPipeError(f"the line could not be written: {error!r}")
+        return None
+
+    def _next(self) -> Ticket | None:
+        with self._changed:
+            if self._thread is not threading.current_thread():
+                return None  # Ctrl-C struck while it was being started, so that nobody knows of it
+            if not self._queue and self._closed is None:
+                self._changed.wait(LINGER)
+            if not self._queue:
+                self._thread = None
+                return None
+            self._queue[0].begun = True  # it stays in the queue, so that no short line overtakes it
+            return self._queue[0]

@@ -1,0 +1,388 @@
+"""Permission callbacks and hooks on the scripted CLI: one answer for everything, whatever the callback does."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from claude_control import Allow, Deny, HookMatcher, PermissionUpdate
+from claude_control.session.callbacks import PendingAnswer
+from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
+from claude_control.testing.steps import (
+    ask,
+    ask_permission,
+    call_hook,
+    cancel,
+    crash,
+    on_request,
+    reply,
+    turn,
+    unanswered,
+    use_tool,
+    wait_gate,
+)
+from tests.session.conftest import OpenScripted
+from tests.waiting import wait_until
+
+ALL = pytest.mark.parametrize("program", ["2.0.75", "2.1.7", "2.1.332"])
+
+
+def answers(cli: ScriptedCLI) -> list[dict[str, Any]]:
+    """What the SDK answered, in order."""
+    return [frame["response"] for frame in cli.received() if frame["type"] == "control_response"]
+
+
+def test_allow_echoes_the_input_as_it_was_asked(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """Allow carries the input, whatever the callback did to its copy, with integers of any length."""
+
+    def change(_tool: str, tool_input: dict[str, Any], _context: Any) -> Allow:
+        tool_input["command"] = "changed in place"
+        return Allow()
+
+    asked = {"command": "ls", "id": 123456789012345678901234567890}
+    cli = scripted_cli(prompts=[[ask_permission("Bash", asked)]])
+    open_scripted(cli, can_use_tool=change).ask("x").result()
+    assert answers(cli)[0]["response"] == {"behavior": "allow", "updatedInput": asked}
+
+
+@pytest.mark.parametrize(
+    "bad", [None, True, "yes", {"behavior": "allow"}, Allow(updated_input={1, 2}), Allow(updated_input={"a": object()})]
+)
+def test_wrong_answers_deny(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, bad: Any) -> None:
+    """A callback that returns anything but a valid decision denies, with the reason."""
+    cli = scripted_cli(prompts=[[ask_permission()]])
+    open_scripted(cli, can_use_tool=lambda *_: bad).ask("x").result()
+    answer = answers(cli)[0]["response"]
+    assert answer["behavior"] == "deny"
+    assert "failed" in answer["message"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken"), SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_raising_denies(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, error: BaseException) -> None:
+    """A callback that raises, whatever it raises, denies; the session lives on."""
+
+    def broken(*_: Any) -> None:
+        raise error
+
+    cli = scripted_cli(prompts=[[ask_permission()]])
+    session = open_scripted(cli, can_use_tool=broken)
+    session.ask("x").result()
+    assert answers(cli)[0]["response"]["behavior"] == "deny"
+    assert session.ask("y").result().result == "answer to: y"
+
+
+def test_deny_always_has_a_message(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """An empty message would be refused by every program, so a standard one stands in."""
+    cli = scripted_cli(prompts=[[ask_permission()]])
+    open_scripted(cli, can_use_tool=lambda *_: Deny("  ")).ask("x").result()
+    assert answers(cli)[0]["response"]["message"].strip()
+
+
+def test_suggestions_go_back_as_they_came(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A suggestion handed back is the same on the wire, unknown fields included."""
+    suggestion = {
+        "type": "addRules",
+        "rules": [{"toolName": "Bash", "ruleContent": "ls *", "new": 1}],
+        "behavior": "allow",
+        "destination": "session",
+        "future": True,
+    }
+    cli = scripted_cli(prompts=[[ask_permission(permission_suggestions=[suggestion])]])
+    open_scripted(cli, can_use_tool=lambda _t, _i, c: Allow(updated_permissions=c.suggestions)).ask("x").result()
+    assert answers(cli)[0]["response"]["updatedPermissions"] == [suggestion]
+
+
+@ALL
+def test_bypass_by_permission_update_is_denied(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, program: str
+) -> None:
+    """A permission update cannot switch a session to bypassPermissions that was not launched for it."""
+    update = PermissionUpdate("setMode", mode="bypassPermissions")
+    cli = scripted_cli(program=program, prompts=[[ask_permission()]])
+    open_scripted(cli, can_use_tool=lambda *_: Allow(updated_permissions=[update])).ask("x").result()
+    assert answers(cli)[0]["response"]["behavior"] == "deny"
+
+
+def test_cancelled_request_fires_the_signal_and_is_not_answered(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """After a cancel the signal fires, on_abort functions run, and the late answer is dropped and counted."""
+    ran, returned = threading.Event(), threading.Event()
+
+    def wait(_tool: str, _input: dict[str, Any], context: Any) -> Allow:
+        context.signal.on_abort(ran.set)
+        assert context.signal.wait(10)
+        assert context.signal.reason == "cancelled"
+        returned.set()
+        return Allow()
+
+    cli = scripted_cli(
+        prompts=[[ask_permission(request_id="perm", wait=False), wait_gate("asked"), cancel("perm"), reply()]]
+    )
+    session = open_scripted(cli, can_use_tool=wait)
+    asked = session.ask("x")
+    wait_until(lambda: session.state == "waiting")
+    cli.open_gate("asked")
+    asked.result(timeout=10)
+    assert ran.wait(5)
+    assert returned.wait(5)
+    wait_until(lambda: session.stats.late_answers == 1)
+    assert answers(cli) == []
+
+
+def test_answers_can_come_later(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """`answer_later()` keeps the request open without a thread; the first answer is accepted, a second is too late."""
+    later: list[PendingAnswer] = []
+    cli = scripted_cli(prompts=[[use_tool("Bash", {"command": "ls"}), reply("done")]])
+    session = open_scripted(cli, can_use_tool=lambda _t, _i, context: later.append(context.answer_later()))
+    asked = session.ask("x")
+    wait_until(lambda: bool(later))
+    assert session.state == "waiting"
+    assert later[0].allow() is True
+    assert later[0].deny("no") is False
+    assert asked.result(timeout=10).result == "done"
+
+
+def test_later_answers_learn_of_a_cancel(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """An answer that comes after an interrupt is too late, and its signal says so."""
+    later: list[PendingAnswer] = []
+    cli = scripted_cli(prompts=[[use_tool("Bash", {"command": "ls"}), reply("done")]])
+    session = open_scripted(cli, can_use_tool=lambda _t, _i, context: later.append(context.answer_later()))
+    asked = session.ask("x")
+    wait_until(lambda: bool(later))
+    session.interrupt()
+    assert later[0].signal.aborted
+    assert later[0].allow() is False
+    asked.result(timeout=10)
+
+
+def hooks(event: str, function: Any, **fields: Any) -> dict[str, list[HookMatcher]]:
+    """One hook."""
+    return {event: [HookMatcher(hooks=[function], **fields)]}
+
+
+def test_hook_outputs_are_sent_in_the_programs_words(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """`continue_` becomes `continue`, and the event's name is filled in."""
+    output = {"continue_": False, "stopReason": "enough", "hookSpecificOutput": {"additionalContext": "c"}}
+    cli = scripted_cli(prompts=[[call_hook("PostToolUse", {"hook_event_name": "PostToolUse"})]])
+    open_scripted(cli, hooks=hooks("PostToolUse", lambda *_: output)).ask("x").result()
+    assert answers(cli)[0]["response"] == {
+        "continue": False,
+        "stopReason": "enough",
+        "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "c"},
+    }
+
+
+DENIED = {
+    "PreToolUse": "permissionDecisionReason",
+    "PermissionRequest": "message",
+    "UserPromptSubmit": "reason",
+}
+
+
+@pytest.mark.parametrize("event", DENIED)
+@pytest.mark.parametrize(
+    "bad",
+    [
+        5,
+        [],
+        {"continue": "yes"},
+        {"hookSpecificOutput": {"hookEventName": "Stop"}},
+        RuntimeError("broken"),
+        SystemExit(1),
+    ],
+)
+def test_guards_that_fail_deny(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, event: str, bad: Any
+) -> None:
+    """A guard that raises or answers rubbish stops what it guards, and never answers with a control error."""
+
+    def hook(*_: Any) -> Any:
+        if isinstance(bad, BaseException):
+            raise bad
+        return bad
+
+    cli = scripted_cli(prompts=[turn(call_hook(event, {"hook_event_name": event}), bare=True)])
+    session = open_scripted(cli, hooks=hooks(event, hook))
+    session.ask("x")
+    wait_until(lambda: bool(answers(cli)))
+    answer = answers(cli)[0]
+    assert answer["subtype"] == "success"
+    assert f"The {event} hook failed" in str(answer["response"])
+    assert DENIED[event] in str(answer["response"])
+
+
+def test_guards_may_be_told_to_go_on(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """With `on_failure="continue"` a failed guard has no opinion."""
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError
+
+    cli = scripted_cli(prompts=[[call_hook("PreToolUse", {"hook_event_name": "PreToolUse"})]])
+    open_scripted(cli, hooks=hooks("PreToolUse", broken, on_failure="continue")).ask("x").result()
+    assert answers(cli)[0]["response"] == {}
+
+
+def test_other_events_that_fail_have_no_opinion(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A failed PostToolBatch hook answers {}: an error or silence would end a session of 2.1.332."""
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError
+
+    cli = scripted_cli(prompts=[[call_hook("PostToolBatch", {"hook_event_name": "PostToolBatch"})]])
+    open_scripted(cli, hooks=hooks("PostToolBatch", broken)).ask("x").result()
+    assert answers(cli)[0]["response"] == {}
+
+
+def test_hook_timeouts_are_ours_and_told_longer(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """The denial of a guard that never returns is written when our limit is up; the program is told 15 seconds more."""
+
+    def hang(_input: Any, _id: Any, context: Any) -> None:
+        context.signal.wait(20)
+
+    cli = scripted_cli(prompts=[[call_hook("PreToolUse", {"hook_event_name": "PreToolUse"})]])
+    session = open_scripted(cli, hooks=hooks("PreToolUse", hang, timeout=0.3))
+    start = time.monotonic()
+    session.ask("x").result(timeout=10)
+    assert time.monotonic() - start < 5
+    assert "did not answer within 0.3 seconds" in str(answers(cli)[0]["response"])
+    initialize = cli.wait_received(lambda frame: frame.get("request", {}).get("subtype") == "initialize")
+    assert initialize["request"]["hooks"]["PreToolUse"][0]["timeout"] == 16
+
+
+def test_callbacks_of_one_event_run_at_once(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """Callbacks that wait for each other all finish."""
+    barrier = threading.Barrier(8)
+
+    def meet(*_: Any) -> None:
+        barrier.wait(10)
+
+    matchers = {"PreToolUse": [HookMatcher(hooks=[meet] * 8)]}
+    cli = scripted_cli(prompts=[[call_hook("PreToolUse", {"hook_event_name": "PreToolUse"})]])
+    open_scripted(cli, hooks=matchers).ask("x").result(timeout=20)
+    assert [answer["response"] for answer in answers(cli)] == [{}] * 8
+
+
+def test_256_callbacks_that_make_long_control_calls_all_finish(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """Every worker is busy with a call longer than PIPE_BUF, and all are answered, and so is a call from outside."""
+    everyone = threading.Barrier(257)
+
+    def hook(*_: Any) -> None:
+        everyone.wait(30)
+        session.set_model("m" * 6000, timeout=30)
+
+    matchers = {"PreToolUse": [HookMatcher(hooks=[hook] * 256, timeout=50)]}
+    cli = scripted_cli(prompts=[[call_hook("PreToolUse", {"hook_event_name": "PreToolUse"}), reply("all")]])
+    session = open_scripted(cli, hooks=matchers)
+    asked = session.ask("x")
+    wait_until(lambda: everyone.n_waiting == 256, timeout=30)
+    assert session.set_permission_mode("plan", timeout=10).mode == "plan"  # with every worker busy
+    everyone.wait(30)
+    assert asked.result(timeout=40).result == "all"
+    assert [answer["response"] for answer in answers(cli)] == [{}] * 256
+
+
+def test_unknown_requests_are_answered_at_once(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A request of an unknown kind, or without a callback for it, gets an error, or a denial, at once."""
+    cli = scripted_cli(prompts=[[ask({"subtype": "from_the_future"}), ask_permission(), reply("done")]])
+    assert open_scripted(cli).ask("x").result(timeout=10).result == "done"
+    first, second = answers(cli)
+    assert first["subtype"] == "error"
+    assert second["response"]["behavior"] == "deny"
+
+
+def test_requests_are_served_while_initialize_is_pending(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """What the program asks before it answers the handshake is answered: else neither would come to an end."""
+    from claude_control.testing.steps import default
+
+    asking = on_request("initialize", ask({"subtype": "mcp_message", "server_name": "x", "message": {}}), default())
+    session = open_scripted(scripted_cli(reactions=[asking]), initialize_timeout=10)
+    assert session.state == "idle"
+
+
+def test_open_callbacks_learn_of_the_end(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """When the program dies, or the session is closed, the signals of open callbacks fire with the reason."""
+    reasons: list[str | None] = []
+
+    def wait(_tool: str, _input: dict[str, Any], context: Any) -> Deny:
+        context.signal.wait(20)
+        reasons.append(context.signal.reason)
+        return Deny()
+
+    dying = open_scripted(
+        scripted_cli(prompts=[[ask_permission(wait=False), wait_gate("go"), crash(1)]]), can_use_tool=wait
+    )
+    cli = scripted_cli(prompts=[[ask_permission()]])
+    closing = open_scripted(cli, can_use_tool=wait, interrupt_grace=0.2)
+    closing.ask("x")
+    wait_until(lambda: closing.state == "waiting")
+    closing.close()
+    wait_until(lambda: len(reasons) == 1)
+    assert reasons[0] in ("closed", "cancelled")
+    dying.ask("x")
+    wait_until(lambda: dying.state == "waiting")
+    dying._live().transport.kill()
+    wait_until(lambda: len(reasons) == 2)
+    assert reasons[1] == "exited"
+
+
+def test_a_callback_that_never_returns_does_not_hold_up_close(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """A callback that ignores its signal is abandoned and counted; close() is bounded."""
+    release = threading.Event()
+    cli = scripted_cli(prompts=[[ask_permission()]])
+    session = open_scripted(cli, can_use_tool=lambda *_: release.wait(30), interrupt_grace=0.2)
+    session.ask("x")
+    wait_until(lambda: session.state == "waiting")
+    start = time.monotonic()
+    session.close()
+    assert time.monotonic() - start < 6
+    assert session.stats.abandoned_callbacks == 1
+    release.set()
+
+
+def test_closing_in_a_callback_works(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A callback may close its own session."""
+    closed = threading.Event()
+
+    def close(*_: Any) -> Deny:
+        session.close()
+        closed.set()
+        return Deny()
+
+    session = open_scripted(scripted_cli(prompts=[[ask_permission()]]), can_use_tool=close, interrupt_grace=0.2)
+    session.ask("x")
+    assert closed.wait(15)
+    assert session.state == "closed"
+
+
+def test_context_variables_reach_callbacks(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """What is bound where the session is opened shows in its callbacks."""
+    from contextvars import ContextVar
+
+    request_id: ContextVar[str] = ContextVar("request_id", default="none")
+    seen: list[str] = []
+    request_id.set("r-1")
+    cli = scripted_cli(prompts=[[ask_permission()]])
+    session = open_scripted(cli, can_use_tool=lambda *_: seen.append(request_id.get()) or Deny())
+    session.ask("x").result()
+    assert seen == ["r-1"]
+
+
+def test_unanswered_interrupt_times_out(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """An interrupt that the program does not acknowledge raises, and the turn is still running."""
+    cli = scripted_cli(reactions=[unanswered("interrupt")], prompts=[turn(wait_gate("never"), interruptible=False)])
+    session = open_scripted(cli, interrupt_grace=0.2, exit_grace=0.3)
+    asked = session.ask("x")
+    wait_until(lambda: asked.state == "running")
+    with pytest.raises(TimeoutError):
+        session.interrupt(timeout=0.2)
+    assert asked.state == "running"
