@@ -1,5 +1,6 @@
 """Runs permission callbacks and hooks for the program's requests, and turns whatever happens into one answer."""
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -235,8 +236,6 @@ class Callbacks:
 
 def _own_copy(value: dict[str, Any]) -> dict[str, Any]:
     """Return a copy for the user to change: "allow" must echo what was asked, not what the callback did to it."""
-    import copy
-
     return copy.deepcopy(value)
 
 

@@ -17,6 +17,9 @@ from claude_control.wire.requests import Interrupt
 
 __all__ = ["close_connections"]
 
+CALLBACK_PATIENCE = 1.0
+"""Seconds that callbacks get to end after their signal has fired, before they are abandoned."""
+
 FLUSH_PATIENCE = 1.0
 """Seconds that lines still queued get to be written before the input ends."""
 
@@ -26,10 +29,13 @@ KILL_PATIENCE = 2.0
 _log = log.get(__name__)
 
 
-def close_connections(connections: Sequence[Connection], *, timeout: float | None, wait: bool = False) -> None:
+def close_connections(
+    connections: Sequence[Connection], *, timeout: float | None, wait: bool = False, exiting: bool = False
+) -> None:
     """Close them all; one that somebody else closes already is waited for.
 
     `timeout` (seconds, None: only the steps' own limits) bounds the whole; with `wait` turns are first let to end.
+    At the interpreter's exit (`exiting`) no thread is started, and no callback waited for.
     """
     deadline = Deadline(timeout)
     if wait:
@@ -38,9 +44,9 @@ def close_connections(connections: Sequence[Connection], *, timeout: float | Non
     mine = [connection for connection in connections if connection.begin_close()]
     _interrupt(mine, deadline)
     _end_input(mine, deadline)
-    _stop(mine, deadline)
+    _stop(mine, deadline, threads=not exiting)
     for connection in mine:
-        connection.settle(deadline)
+        connection.settle(deadline, 0.0 if exiting else CALLBACK_PATIENCE)
     for connection in connections:
         if connection not in mine:
             wait_event(connection.released, deadline.sooner(connection.close_bound()))
@@ -78,7 +84,7 @@ def _end_input(connections: Sequence[Connection], deadline: Deadline) -> None:
         connection.transport.end_input()
 
 
-def _stop(connections: Sequence[Connection], deadline: Deadline) -> None:
+def _stop(connections: Sequence[Connection], deadline: Deadline, *, threads: bool) -> None:
     if not connections:
         return
     left = stop(
@@ -87,6 +93,7 @@ def _stop(connections: Sequence[Connection], deadline: Deadline) -> None:
         terminate_grace=max(connection.options.terminate_grace for connection in connections),
         kill_grace=KILL_PATIENCE,
         deadline=deadline,
+        threads=threads,
     )
     for transport in left:
         _log.warning("process.not_stopped", transport=repr(transport))

@@ -56,9 +56,6 @@ _log = log.get(__name__)
 # The frames that say something of the session as a whole.
 _TELLING = frozenset({"system", "result", "conversation_reset"})
 
-CALLBACK_PATIENCE = 1.0
-"""Seconds that callbacks get to end after their signal has fired, before they are abandoned."""
-
 _JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
 
@@ -244,13 +241,16 @@ class Connection:
         options = self.options
         return float(options.interrupt_grace + options.exit_grace + options.terminate_grace + _OTHER_STEPS)
 
-    def settle(self, deadline: Deadline) -> None:
-        """Give back what the connection holds, once its program is gone: threads, descriptors, files, the guard."""
+    def settle(self, deadline: Deadline, callback_patience: float) -> None:
+        """Give back what the connection holds, once its program is gone: threads, descriptors, files, the guard.
+
+        Callbacks get `callback_patience` seconds to end after their signal has fired; then they are abandoned.
+        """
         self.join(deadline.sooner(_JOIN_PATIENCE))
         self.end_closed()
         self.pool.close()
         self.writer.join(deadline.sooner(_JOIN_PATIENCE))
-        self.abandoned = self.pool.join(deadline.sooner(CALLBACK_PATIENCE))
+        self.abandoned = self.pool.join(deadline.sooner(callback_patience))
         if self.abandoned:
             _log.warning("callbacks.abandoned", threads=self.abandoned)
         self._give_back(self.kill_tools)
@@ -282,15 +282,12 @@ class Connection:
     def _output_ended(self) -> None:
         if not self._closing:  # the close ladder has patience of its own
             self.writer.close()
-            if self.transport.wait(EXIT_PATIENCE) is None:
-                stop(
-                    [self.transport],
-                    exit_grace=0.0,
-                    terminate_grace=self.options.terminate_grace,
-                    kill_grace=EXIT_PATIENCE,
-                )
-        status = self.transport.wait(0 if not self._closing else EXIT_PATIENCE)
-        self._end(self._exited(status))
+            grace = self.options.terminate_grace
+            stop([self.transport], exit_grace=EXIT_PATIENCE, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
+        if self._closing:
+            self.end_closed()
+        else:
+            self._end(self._exited(self.transport.wait(0)))
         self._ended.set()
 
     def _exited(self, status: Exit | None) -> Exception:

@@ -1,5 +1,6 @@
 """The prompts, the turns, and the streams that messages go to."""
 
+import copy
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -70,7 +71,7 @@ class Conversation:
         record = TurnRecord(uuid, line, Inbox(self._inbox_bytes, self._open_file))
         with self._lock:
             if self._ended is not None:
-                raise self._ended
+                raise copy.copy(self._ended)  # each caller gets its own traceback
             self._queue.append(record)
             return record, self._begin_next() is record
 

@@ -85,7 +85,7 @@ class Inbox(_Waiting):
     def __init__(self, budget: int, open_file: Callable[[], int]) -> None:
         super().__init__()
         self._budget = budget
-        self._open_file = open_file  # returns the descriptor of an unlinked file
+        self._open_file = open_file  # returns the descriptor of a file without a name
         self._items: list[Item] = []
         self._size = 0
         self._discarding = False
@@ -154,7 +154,7 @@ class _Spill:
     """The lines in the file, and the few items in between that came on no line."""
 
     def __init__(self, descriptor: int) -> None:
-        self._file = descriptor
+        self._descriptor = descriptor
         self._start = self._end = 0
         self._splitter = LineSplitter(1 << 62)
         self._decoder = Decoder()
@@ -168,7 +168,7 @@ class _Spill:
         data = line + b"\n"
         view = memoryview(data)
         while view:
-            written = os.pwrite(self._file, view, self._end)
+            written = os.pwrite(self._descriptor, view, self._end)
             self._end += written
             view = view[written:]
 
@@ -182,13 +182,13 @@ class _Spill:
             if self._inserted and self._inserted[0][0] <= self._start:
                 return [self._inserted.popleft()[1]]
             stop = self._inserted[0][0] if self._inserted else self._end
-            chunk = os.pread(self._file, min(READ_BACK, stop - self._start), self._start)
+            chunk = os.pread(self._descriptor, min(READ_BACK, stop - self._start), self._start)
             self._start += len(chunk)
             batch = [self._decoder.decode(line) for line in self._splitter.feed(chunk) if isinstance(line, bytes)]
         return batch
 
     def __del__(self) -> None:
-        os.close(self._file)
+        os.close(self._descriptor)
 
 
 class Newest(_Waiting):

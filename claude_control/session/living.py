@@ -41,7 +41,7 @@ class _Living:
             return
         from claude_control.session.closing import close_connections
 
-        close_connections(list(self._connections), timeout=EXIT_LIMIT)
+        close_connections(list(self._connections), timeout=EXIT_LIMIT, exiting=True)
 
     def forget(self) -> None:
         self._lock = threading.Lock()

@@ -23,11 +23,12 @@ from claude_control.process.command import (
     initialize_fields,
     redact_command,
 )
-from claude_control.process.discovery import find_program, program_version
+from claude_control.process.discovery import find_program
 from claude_control.process.environ import build_environment, initialize_timeout
 from claude_control.process.spill import SpillFiles, overflow_file
 from claude_control.process.stopping import stop
 from claude_control.process.transport import SubprocessTransport, Transport
+from claude_control.process.version import program_version
 from claude_control.session import living
 from claude_control.session.connection import Connection
 from claude_control.session.routing import Router
@@ -38,17 +39,27 @@ from claude_control.wire.requests import Initialize, InitializeReply
 
 __all__ = ["open_connection"]
 
+ABANDON_PATIENCE = 0.5
+"""Seconds that callbacks get to end when the handshake has failed."""
+
 _log = log.get(__name__)
 
 
 def open_connection(
-    options: Options, session_id: str | None, session: Callable[[], Any]
+    options: Options,
+    session_id: str | None,
+    session: Callable[[], Any],
+    on_start: Callable[[Connection], None],
 ) -> tuple[Connection, InitializeReply]:
-    """Start the program and complete the handshake. Raises a `StartError`, and then nothing is left running."""
+    """Start the program and complete the handshake; `on_start` gets the connection before that.
+
+    Raises a `StartError`, and then nothing is left running.
+    """
     with contextlib.ExitStack() as undo:
         connection = _start(options, session_id, session, undo)
         living.add(connection)
         undo.callback(_abandon, connection)
+        on_start(connection)
         reply = _initialize(connection, options)
         undo.pop_all()  # from here on close() gives everything back
     return connection, reply
@@ -69,7 +80,7 @@ def _start(
 
     if flags_needing_version(options):
         check_supported(options, find_version())
-    argv = build_command(options, program, files, session_id=session_id)
+    argv = build_command(options, program, files, session_id=_chosen_id(options, session_id))
     command = redact_command(argv)
     stderr = StderrLines(options.stderr)
     guarded = options.orphan_guard and options.spawn is None
@@ -95,6 +106,11 @@ def _start(
     stderr.attach(connection.pool)
     connection.start()
     return connection
+
+
+def _chosen_id(options: Options, session_id: str | None) -> str | None:
+    """Return the id to start a new conversation with; one that goes on keeps its own."""
+    return session_id if options.fork_session or not (options.resume or options.continue_conversation) else None
 
 
 def _spawn(
@@ -153,7 +169,7 @@ def _abandon(connection: Connection) -> None:
     connection.answers.end("closed", deny=False)
     connection.writer.close()
     _end(connection.transport)
-    connection.settle(Deadline(3.0))
+    connection.settle(Deadline(3.0), ABANDON_PATIENCE)
 
 
 def _give_back(transport: Transport, files: SpillFiles, marker: str, *, guarded: bool, kill_tools: bool) -> None:

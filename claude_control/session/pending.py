@@ -1,5 +1,6 @@
 """Our requests that have no answer yet: one map from request id to Future, under one lock."""
 
+import copy
 import threading
 from concurrent.futures import Future
 
@@ -34,7 +35,7 @@ class PendingReplies:
         future: Future[Reply] = Future()
         with self._lock:
             if self._failure is not None:
-                raise self._failure
+                raise copy.copy(self._failure)  # each caller gets its own traceback
             request_id = f"{REQUEST_PREFIX}{self._count}_{tail}"
             self._count += 1
             self._futures[request_id] = future

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import attrs
 
-from claude_control.errors import ConcurrencyError, OptionsError, SessionClosedError
+from claude_control.errors import ConcurrencyError, ForkedError, InitializeError, OptionsError, SessionClosedError
 from claude_control.options import Options, merge_options
 from claude_control.session.calls import PendingReply
 from claude_control.session.closing import close_connections
@@ -26,6 +26,9 @@ from claude_control.wire.messages import Message
 from claude_control.wire.support import Program
 
 __all__ = ["Session", "Stats", "close_all"]
+
+OPENING_PATIENCE = 10.0
+"""Seconds that close() waits for an open() in another thread to give up."""
 
 T = TypeVar("T")
 Prompt = str | list[dict[str, Any]]
@@ -69,6 +72,7 @@ class Session:
         """Take the options, or fields of `Options`, which win over them. No I/O happens here. Raises `OptionsError`."""
         self.options = merge_options(options, **fields)
         self._connection: Connection | None = None
+        self._starting: Connection | None = None  # while it is being opened
         self._reply: requests.InitializeReply | None = None
         self._lock = threading.Lock()  # guards the opening: calls from other threads wait for it
         self._owner = os.getpid()
@@ -87,18 +91,33 @@ class Session:
         session that is closed, or failed to open, is not opened again.
         """
         if os.getpid() != self._owner:
-            raise SessionClosedError("this session was made before the process was forked; make one in the child")
+            raise ForkedError("this session was made before the process was forked; make one in the child")
         with self._lock:
             if self._closed:
                 raise SessionClosedError("the session is closed; a session is opened once, so make a new one")
             if self._connection is not None:
                 raise ConcurrencyError("the session is open already")
             try:
-                self._connection, self._reply = open_connection(self.options, self._session_id, weakref.ref(self))
+                self._connection, self._reply = self._start()
             except BaseException:
                 self._closed = True
                 raise
-        return self
+            finally:
+                self._starting = None
+            return self
+
+    def _start(self) -> tuple[Connection, requests.InitializeReply]:
+        def note(connection: Connection) -> None:
+            self._starting = connection
+            if self._closed:  # by another thread, while the program was being looked for
+                raise InitializeError("the session was closed")
+
+        try:
+            return open_connection(self.options, self._session_id, weakref.ref(self), note)
+        except InitializeError as error:
+            if self._closed:  # by another thread, meanwhile
+                raise SessionClosedError("the session was closed while it was being opened") from error
+            raise
 
     def close(self, wait: bool = False, timeout: float | None = None, kill_tools: bool = True) -> None:
         """End the session and leave nothing behind. Idempotent, bounded, and allowed in callbacks.
@@ -107,12 +126,23 @@ class Session:
         it the options' graces add up to 12 seconds, which only a program that hangs takes. With `kill_tools` processes
         that the program's tools left running are ended too.
         """
+        if os.getpid() != self._owner:
+            return  # the parent's session; what was inherited of it was closed at the fork
         self._closed = True
+        self._stop_opening()
         connection = self._connection
-        if connection is None:
-            return
-        connection.kill_tools = kill_tools
-        close_connections([connection], timeout=timeout, wait=wait)
+        if connection is not None:
+            connection.kill_tools = kill_tools
+            close_connections([connection], timeout=timeout, wait=wait)
+
+    def _stop_opening(self) -> None:
+        """Make an open() in another thread fail, which gives everything back, and wait for it."""
+        starting = self._starting
+        if starting is not None:
+            starting.transport.kill()
+        in_callback = starting is not None and starting.pool.owns_this_thread()  # the opener may wait for it
+        if self._connection is None and not in_callback and self._lock.acquire(timeout=OPENING_PATIENCE):
+            self._lock.release()
 
     def __enter__(self) -> Self:
         return self.open()
@@ -134,7 +164,13 @@ class Session:
             threading.Thread(target=close_connections, kwargs=arguments, name="claude-close", daemon=True).start()
 
     def _live(self) -> Connection:
-        connection = self._connection
+        if os.getpid() != self._owner:
+            raise ForkedError(
+                "this session belongs to the process that was forked; open a session of its own in this one"
+            )
+        connection, starting = self._connection, self._starting
+        if connection is None and starting is not None and starting.pool.owns_this_thread():
+            return starting  # a callback that the handshake itself waits for
         if connection is None:
             with self._lock:  # wait for an open() in another thread
                 connection = self._connection

@@ -37,6 +37,7 @@ class TurnRecord:
     done: threading.Event = attrs.field(factory=threading.Event)
     stopped: bool = False  # somebody on our side asked for its end
     interrupt_owed: bool = False  # an interrupt came before the program had begun the turn, and must be repeated
+    _ending: threading.Lock = attrs.field(factory=threading.Lock)  # the first end counts, whichever thread brings it
     _text_frames: list[dict[str, Any]] = attrs.field(factory=list)  # the frames of the newest message that has text
     _refused: bool = False
     _assistant_error: str | None = None
@@ -63,29 +64,35 @@ class TurnRecord:
     def end(self, result: dict[str, Any] | None) -> None:
         """Note the result; None for a prompt that the program dropped before it began. Called by the reader."""
         if result is None:
-            self.outcome = Outcome.CANCELLED
-            self.error = AbortedError("the prompt was dropped before the program began it", reason="cancelled")
-        else:
-            self.result = result
-            self.outcome = decide(
-                result, stopped=self.stopped, refused=self._refused, assistant_error=self._assistant_error
-            )
-        self._finish(None)
+            error = AbortedError("the prompt was dropped before the program began it", reason="cancelled")
+            self._finish(Outcome.CANCELLED, error=error)
+            return
+        outcome = decide(result, stopped=self.stopped, refused=self._refused, assistant_error=self._assistant_error)
+        self._finish(outcome, result=result)
 
     def drop(self, error: Exception) -> None:
         """End a turn whose prompt was never written: iterating yields nothing, waiting raises `error`."""
-        self.outcome, self.error = Outcome.CANCELLED, error
-        self._finish(None)
+        self._finish(Outcome.CANCELLED, error=error)
 
     def fail(self, error: Exception) -> None:
         """End the turn because the session ended; a turn that has ended already stays as it is."""
-        if not self.done.is_set():
-            self.outcome, self.error = Outcome.FAILED, error
-            self._finish(error)
+        self._finish(Outcome.FAILED, error=error, raises=True)
 
-    def _finish(self, error: Exception | None) -> None:
-        self.state, self.line = "done", None
-        self.inbox.finish(error)
+    def _finish(
+        self,
+        outcome: Outcome,
+        *,
+        result: dict[str, Any] | None = None,
+        error: Exception | None = None,
+        raises: bool = False,
+    ) -> None:
+        """End once; `raises` says that iterating raises the error too."""
+        with self._ending:
+            if self.state == "done":
+                return
+            self.outcome, self.result, self.error = outcome, result, error
+            self.state, self.line = "done", None
+        self.inbox.finish(error if raises else None)
         self.done.set()
 
     @property

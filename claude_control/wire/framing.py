@@ -50,9 +50,8 @@ class LineSplitter:
 
     def __init__(self, max_line_bytes: int) -> None:
         self._limit = max_line_bytes
-        self._fragments: list[
-            bytes
-        ] = []  # joined once, when the newline comes: adding to one bytes object is quadratic
+        # Joined once, when the newline comes: adding to one bytes object is quadratic.
+        self._fragments: list[bytes] = []
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[bytes | LongLine]:
@@ -79,7 +78,7 @@ class LineSplitter:
         before, self._size = self._size, self._size + len(fragment)
         if self._size <= self._limit:
             self._fragments.append(fragment)
-        elif before <= self._limit:  # just now too long: keep the head only
+        elif before <= max(self._limit, HEAD_BYTES):  # just now too long: keep the head only
             self._fragments = [b"".join([*self._fragments, fragment[:HEAD_BYTES]])[:HEAD_BYTES]]
 
     def _take(self) -> bytes | LongLine:
@@ -130,7 +129,7 @@ class Decoder:
             frame = _each(json.loads(line.decode("utf-8", "replace")), _whole)
         except (ValueError, RecursionError):
             return None
-        self.flawed += 1
+        self.flawed += type(frame) is dict
         return frame
 
 

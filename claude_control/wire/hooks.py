@@ -66,33 +66,10 @@ class HookMatcher:
     "continue" lets it go on.
     """
 
-    matcher: str | None = attrs.field(default=None)
+    matcher: str | None = None
     hooks: Sequence[Callable[..., Any]] = attrs.field(factory=list)
-    timeout: float | None = attrs.field(default=None)
-    on_failure: Literal["block", "continue"] = attrs.field(default="block")
-
-    @matcher.validator
-    def _text(self, _attribute: object, value: object) -> None:
-        if value is not None and not isinstance(value, str):  # 2.0.75 and 2.1.7 would take it, and never call the hook
-            raise OptionsError(f"a hook's matcher is a pattern of tool names or None, not {value!r}", field="matcher")
-
-    @hooks.validator
-    def _functions(self, _attribute: object, value: object) -> None:
-        if not isinstance(value, list | tuple) or not all(map(callable, value)):
-            raise OptionsError(f"the hooks of a HookMatcher are a list of functions, not {value!r}", field="hooks")
-
-    @timeout.validator
-    def _seconds(self, _attribute: object, value: object) -> None:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (number and 0 < value < math.inf):  # type: ignore[operator]  # it is a number
-            raise OptionsError(
-                f"a hook's timeout is a number of seconds above 0 or None, not {value!r}", field="timeout"
-            )
-
-    @on_failure.validator
-    def _word(self, _attribute: object, value: object) -> None:
-        if value not in ("block", "continue"):
-            raise OptionsError(f"on_failure is 'block' or 'continue', not {value!r}", field="on_failure")
+    timeout: float | None = None
+    on_failure: Literal["block", "continue"] = "block"
 
 
 @attrs.frozen
@@ -111,14 +88,11 @@ class Hook:
 def register_hooks(
     hooks: Mapping[str, Sequence[HookMatcher]] | None, default_timeout: float | None
 ) -> tuple[dict[str, Any], dict[str, Hook]]:
-    """Return the `hooks` field of initialize, and every callback by the id that it is registered under.
-
-    Raises `OptionsError` for hooks that are not lists of `HookMatcher` by event: malformed ones kill 2.0.75 and 2.1.7.
-    """
+    """Return the `hooks` field of initialize, and every callback by the id that it is registered under."""
     config: dict[str, list[dict[str, Any]]] = {}
     registered: dict[str, Hook] = {}
     for event, matchers in (hooks or {}).items():
-        for matcher in _matchers(event, matchers):
+        for matcher in matchers:
             timeout = default_timeout if matcher.timeout is None else matcher.timeout
             blocks = event in GUARDS and matcher.on_failure == "block"
             ids = [f"hook_{len(registered) + index}" for index in range(len(matcher.hooks))]
@@ -127,13 +101,6 @@ def register_hooks(
             }
             config.setdefault(event, []).append(_matcher_to_wire(matcher, ids, timeout, blocks))
     return config, registered
-
-
-def _matchers(event: object, value: object) -> Sequence[HookMatcher]:
-    given = isinstance(value, list | tuple) and all(isinstance(item, HookMatcher) for item in value)
-    if not given or not isinstance(event, str):
-        raise OptionsError(f"hooks are lists of HookMatcher by the name of their event, not {value!r}", field="hooks")
-    return value  # type: ignore[return-value]  # checked above
 
 
 def _matcher_to_wire(matcher: HookMatcher, ids: list[str], timeout: float | None, blocks: bool) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def carriers(tag: str) -> list[int]:
 def _start_host(
     program: Program, workspace: Path, environment: dict[str, str], tmp_path: Path, tag: str, *, exits: bool
 ) -> "subprocess.Popen[str]":
-    prompt = script(ToolCall("Bash", command="sleep 301 & sleep 300", description="wait"), Text("done"))
+    prompt = script(ToolCall("Bash", command="tail -f /dev/null & tail -f /dev/null", description="wait"), Text("done"))
     told: dict[str, Any] = {
         "command": program.command,
         "cwd": str(workspace),
@@ -67,14 +67,14 @@ def _start_host(
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 
 
-def _sleepers(tag: str) -> list[int]:
+def _tails(tag: str) -> list[int]:
     def command(pid: int) -> bytes:
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             return b""
 
-    return [pid for pid in carriers(tag) if command(pid).startswith(b"sleep\0")]
+    return [pid for pid in carriers(tag) if command(pid).startswith(b"tail\0")]
 
 
 @pytest.mark.parametrize("end", ["SIGKILL", "exit"])
@@ -88,7 +88,7 @@ def test_nothing_survives_its_host(
         assert host.stdout is not None
         assert host.stdout.readline() == "tool\n"
         if end == "SIGKILL":
-            wait_until(lambda: len(_sleepers(tag)) == 2, timeout=20)
+            wait_until(lambda: len(_tails(tag)) == 2, timeout=20)
             host.send_signal(signal.SIGKILL)
         host.wait(20)
         wait_until(lambda: not carriers(tag), timeout=5)
@@ -109,6 +109,9 @@ def test_ctrl_c_in_the_middle_of_a_4_mib_prompt(open_session: Opener) -> None:
     pid: int = session._live().transport.pid  # type: ignore[attr-defined]  # a subprocess has one
     os.kill(pid, signal.SIGSTOP)
     with pressing_ctrl_c(lambda: _is_writing(session)), pytest.raises(KeyboardInterrupt):
-        session.ask(script(Text("never mind")) + " " * (4 << 20)).result()
+        # four bytes each on the wire, but few tokens by the program's estimate: its context must not overflow
+        session.ask(script(Text("never mind")) + "\N{SLIGHTLY SMILING FACE}" * (1 << 20)).result()
     os.kill(pid, signal.SIGCONT)
-    assert str(session.ask(script(Text("and on"))).result(timeout=40).result).strip() == "and on"
+    following = session.ask(script(Text("and on")))
+    following.result(timeout=40)  # 2.1.7 compacts the conversation first, so the text may be another one
+    assert following.outcome == "completed"

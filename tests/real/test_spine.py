@@ -17,6 +17,8 @@ from claude_control import (
     HookContext,
     HookMatcher,
     PermissionContext,
+    ProcessExitedError,
+    ResultError,
     ResultMessage,
     Session,
     StreamEvent,
@@ -275,3 +277,26 @@ def test_cancelled_hooks_are_told_before_interrupt_returns(open_session: Opener)
     assert signals[0].aborted
     turn.result(timeout=10)
     wait_until(lambda: session.stats.late_answers == 1)
+
+
+def test_background_task_between_two_prompts_is_nobodys_turn(
+    open_session: Opener, program: Program, workspace: Path
+) -> None:
+    """A background task that ends between two prompts gives its result to `messages()`, and not to our turn.
+
+    2.0.75 ends the whole session over it, and says why.
+    """
+    session = open_session(can_use_tool=allow, include_partial_messages=True)
+    background = ToolCall("Bash", command="sleep 1; touch ended", description="d", run_in_background=True)
+    session.ask(script(background, Text("started"))).result()
+    wait_until(lambda: (workspace / "ended").exists())
+    ours = session.ask(script(Text("our own answer")))
+    if program.version == "2.0.75":
+        with pytest.raises((ResultError, ProcessExitedError), match="only prompt commands"):
+            ours.result(timeout=20)
+        return
+    messages = list(ours)
+    assert [m.text.strip() for m in messages if isinstance(m, AssistantMessage)] == ["our own answer"]
+    assert str(ours.result().result).strip() == "our own answer"
+    results = (message for message in session.messages() if isinstance(message, ResultMessage))
+    assert next(results).uuid != messages[-1].uuid

@@ -206,7 +206,7 @@ def test_guards_that_fail_deny(
         return bad
 
     cli = scripted_cli(prompts=[turn(call_hook(event, {"hook_event_name": event}), bare=True)])
-    session = open_scripted(cli, hooks=hooks(event, hook))
+    session = open_scripted(cli, hooks=hooks(event, hook), interrupt_grace=0.1)
     session.ask("x")
     wait_until(lambda: bool(answers(cli)))
     answer = answers(cli)[0]

@@ -345,7 +345,7 @@ def test_run_parses_structured_output(scripted_cli: ScriptedCLIFactory) -> None:
 def test_a_prompt_expected_by_the_script(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
     """The prompt has the shape of the wire: role, content, a fresh uuid."""
     cli: ScriptedCLI = scripted_cli([expect_prompt("hello")])
-    session: Session = open_scripted(cli)
+    session: Session = open_scripted(cli, interrupt_grace=0.1)
     asked = session.ask("hello")
     frame = cli.wait_received(lambda received: received["type"] == "user")
     assert frame == {

@@ -1,0 +1,125 @@
+"""`Options`: every knob of one session."""
+
+import difflib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from claude_control.errors import OptionsError
+from claude_control.options.callbacks import check_callback
+from claude_control.options.checks import MIB, boolean, byte_count, not_built, optional, seconds, seconds_or_zero
+from claude_control.options.identity import check_together
+from claude_control.options.official import OfficialOptions
+from claude_control.options.showing import show
+
+__all__ = ["Options", "merge_options"]
+
+_LIKENESS = 0.6  # difflib's own; a wrong guess costs nothing here
+
+
+def _line_limit(options: OfficialOptions) -> int:
+    return 64 * MIB if options.max_buffer_size is None else options.max_buffer_size
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Options(OfficialOptions):
+    """Everything that can be chosen for one session; checked when it is made, `OptionsError` says what is wrong.
+
+    Pickles if its callables do. `repr` shows what differs from the defaults, without secrets.
+    """
+
+    # How long things may take, in seconds.
+
+    initialize_timeout: float | None = attrs.field(default=60.0, validator=seconds)
+    """Seconds for the handshake, MCP servers included; None for no limit. The program's
+    CLAUDE_CODE_STREAM_CLOSE_TIMEOUT (milliseconds) raises it."""
+
+    control_timeout: float | None = attrs.field(default=60.0, validator=seconds)
+    """Seconds for the answer to a control request; None for no limit."""
+
+    hook_timeout: float | None = attrs.field(default=60.0, validator=seconds)
+    """Seconds for a hook callback that has no timeout of its own; None for no limit."""
+
+    write_timeout: float | None = attrs.field(default=30.0, validator=seconds)
+    """Seconds for the program to take one line; None for no limit."""
+
+    idle_timeout: float | None = attrs.field(default=None, validator=not_built)
+    """Seconds without a word from a program that should be working. Not implemented yet."""
+
+    interrupt_grace: float = attrs.field(default=2.0, validator=seconds_or_zero)
+    """Seconds that an interrupted turn gets to end, on Ctrl-C and at close."""
+
+    exit_grace: float = attrs.field(default=5.0, validator=seconds_or_zero)
+    """Seconds that the program gets to end by itself at close; then it gets SIGTERM."""
+
+    terminate_grace: float = attrs.field(default=5.0, validator=seconds_or_zero)
+    """Seconds between SIGTERM and SIGKILL."""
+
+    # How much may pile up, in bytes.
+
+    inbox_bytes: int = attrs.field(default=32 * MIB, validator=byte_count)
+    """Bytes of unread messages kept in memory; what is beyond goes to a temporary file, nothing is lost."""
+
+    max_line_bytes: int = attrs.field(default=attrs.Factory(_line_limit, takes_self=True), validator=byte_count)
+    """Bytes of the longest line that is read, 64 MiB by default; a longer one is skipped and reported."""
+
+    # What else is ours.
+
+    spawn: Callable[..., Any] | None = attrs.field(default=None, validator=optional(check_callback))
+    """Starts the program elsewhere, in a container or over ssh: (argv, env, cwd) -> Transport. What does not fit on the
+    command line (settings, MCP servers with secrets) lies in a file of this machine, which the program must be able to
+    read there."""
+
+    on_question: Callable[..., Any] | None = attrs.field(default=None, validator=not_built)
+    """Answers the model's questions. Not implemented yet."""
+
+    on_plan: Callable[..., Any] | None = attrs.field(default=None, validator=not_built)
+    """Judges the model's plans. Not implemented yet."""
+
+    allow_bypass: bool = attrs.field(default=False, validator=boolean)
+    """Let the session use bypassPermissions, from the start or later; without it that mode is refused everywhere."""
+
+    orphan_guard: bool = attrs.field(default=True, validator=boolean)
+    """End the program and its tools if this process dies."""
+
+    strict: bool = attrs.field(default=False, validator=boolean)
+    """Refuse what is only warned about otherwise: a can_use_tool that other options keep from being asked."""
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *_arguments: Any, **fields: Any) -> Any:  # noqa: D102 - as that of object
+            # Before the generated __init__, whose TypeError would not say what was meant.
+            check_names(fields)
+            return object.__new__(cls)
+
+    def __attrs_post_init__(self) -> None:
+        check_together(self)
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+def check_names(fields: dict[str, Any]) -> None:
+    """Raise `OptionsError` for a name that is no option, and say which one it may have been."""
+    known = attrs.fields_dict(Options)
+    for name in fields:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=_LIKENESS)
+            meant = f"; did you mean {close[0]!r}?" if close else ""
+            raise OptionsError(f"there is no option {name!r}{meant}", field=name)
+
+
+def merge_options(options: Options | None = None, **fields: Any) -> Options:
+    """Return `options` with `fields` in place of its own; raises `OptionsError`."""
+    if options is None:
+        return Options(**fields)
+    if not isinstance(options, Options):
+        raise OptionsError(f"options must be Options or None, not {type(options).__name__}", field="options")
+    if not fields:
+        return options
+    check_names(fields)
+    if "max_line_bytes" in fields or "max_buffer_size" in fields:  # two names of one thing: the new one wins
+        limit = fields.get("max_line_bytes") or fields.get("max_buffer_size")
+        fields = {"max_buffer_size": None, **({"max_line_bytes": limit} if limit else {}), **fields}
+    return attrs.evolve(options, **fields)
