@@ -10,7 +10,7 @@ from claude_control.process import forks
 if TYPE_CHECKING:
     from claude_control.session.connection import Connection
 
-__all__ = ["add", "remove"]
+__all__ = ["add", "describe", "remove"]
 
 EXIT_LIMIT = 5.0
 """Seconds that the interpreter's exit waits for open sessions to end, all together."""
@@ -35,6 +35,11 @@ class _Living:
         with self._lock:
             self._connections.discard(connection)
 
+    def describe(self) -> list[str]:
+        with self._lock:
+            connections = list(self._connections)
+        return [f"session {each.name}: {each.calls.pending!r}, {each.answers!r}" for each in connections]
+
     def close(self) -> None:
         """Close what is open when the interpreter exits; in a forked child there is nothing of ours."""
         if os.getpid() != self._owner or not self._connections:
@@ -50,5 +55,18 @@ class _Living:
 
 
 _living = _Living()
-add = _living.add
-remove = _living.remove
+
+
+def add(connection: "Connection") -> None:
+    """Note a connection whose program runs."""
+    _living.add(connection)
+
+
+def remove(connection: "Connection") -> None:
+    """Forget a connection that was closed."""
+    _living.remove(connection)
+
+
+def describe() -> list[str]:
+    """Say of each open session what waits in it: our requests and the program's."""
+    return _living.describe()

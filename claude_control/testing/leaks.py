@@ -1,4 +1,4 @@
-"""What a test leaves behind: threads, open descriptors, child processes, temporary files.
+"""What a test leaves behind: threads, open descriptors, child processes, temporary files, and entries of open sessions.
 
     before = snapshot()
     ...
@@ -10,6 +10,7 @@ Only the standard library is used, and nothing is imported of what is being chec
 import gc
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -25,7 +26,14 @@ _FILE_PREFIX = "claude-control-"
 _LOOK = 0.01  # seconds between two looks at what is still ending
 _GRACE = 2.0  # seconds: a stopped process is reaped and its threads are gone well within that
 
-_probes: dict[str, Callable[[], Iterable[object]]] = {}
+
+def _open_entries() -> Iterable[object]:
+    """Say what waits in sessions that are open; nothing where no session was ever opened."""
+    living = sys.modules.get("claude_control.session.living")
+    return [] if living is None else living.describe()
+
+
+_probes: dict[str, Callable[[], Iterable[object]]] = {"open entries": _open_entries}
 
 
 class Snapshot(NamedTuple):

@@ -53,6 +53,7 @@ class UnknownRequest:
 
 
 InboundRequest = PermissionRequest | HookCallback | UnknownRequest
+"""Whatever the program may ask."""
 
 
 def read_request(frame: dict[str, Any]) -> InboundRequest | None:

@@ -12,7 +12,9 @@ import attrs
 __all__ = ["CURRENT", "MEASURED", "OLDEST", "Program", "parse_version"]
 
 OLDEST = "2.0.75"
+"""The oldest program that is known here."""
 CURRENT = "2.1.332"
+"""The newest one; newer ones are taken to know all that it knows."""
 MEASURED = (OLDEST, "2.1.7", CURRENT)
 """The programs that the facts in this package were measured on, oldest first."""
 

@@ -282,10 +282,7 @@ def test_cancelled_hooks_are_told_before_interrupt_returns(open_session: Opener)
 def test_background_task_between_two_prompts_is_nobodys_turn(
     open_session: Opener, program: Program, workspace: Path
 ) -> None:
-    """A background task that ends between two prompts gives its result to `messages()`, and not to our turn.
-
-    2.0.75 ends the whole session over it, and says why.
-    """
+    """A background task that ends between two prompts gives its result to `messages()`; 2.0.75 ends over it."""
     session = open_session(can_use_tool=allow, include_partial_messages=True)
     background = ToolCall("Bash", command="sleep 1; touch ended", description="d", run_in_background=True)
     session.ask(script(background, Text("started"))).result()

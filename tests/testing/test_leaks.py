@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from claude_control import Session, requests
 from claude_control.testing import leaks
 from claude_control.testing.leaks import LeakCheck, add_probe, assert_no_leaks, snapshot
+from claude_control.testing.scripted_cli import ScriptedCLIFactory
+from claude_control.testing.steps import unanswered
 
 IDLE = [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()"]
 
@@ -176,3 +179,13 @@ def test_descriptors_are_told_apart_without_proc(tmp_path: Path) -> None:
         targets = {leaks._target("/dev/fd", file.fileno()) for file in (one, other)}
         assert len(targets) == 2
         assert all(target.startswith("device ") for target in targets)
+
+
+def test_a_session_left_open_is_a_leak_with_what_waits_in_it(scripted_cli: ScriptedCLIFactory) -> None:
+    """An open session is named with its pending requests, and is gone from the list once it is closed."""
+    before = snapshot()
+    session = Session(cli_path=scripted_cli(reactions=[unanswered("mcp_status")]).command).open()
+    session.submit(requests.MCPStatus())
+    assert any("<PendingReplies 1 waiting" in leak for leak in leaks.leaks(before))
+    session.close()
+    assert_no_leaks(before)
