@@ -13,11 +13,11 @@ class WireRecord:
 
     Every field has a default, because every field may be missing on the way in: a missing field, or one of another
     type than its annotation, is its default. `raw` is the decoded object as it came, with what no field stands for;
-    it takes part in `==`, not in `repr()`. The dicts and lists of a record are those of `raw`: copy them before
-    changing them. Records are not hashable, since they hold dicts.
+    it takes no part in `==` and `repr()`, so that a block that came equals one that you make. The dicts and lists of a
+    record are those of `raw`: copy them before changing them, and use no record that holds some as a key.
     """
 
-    raw: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
+    raw: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False, eq=False)
 
     def __repr__(self) -> str:
         shown = (field.name for field in attrs.fields(type(self)) if field.repr)

@@ -1,7 +1,6 @@
 """What all records read from the wire share."""
 
 import attrs
-import pytest
 
 from claude_control.wire.content import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 
@@ -13,22 +12,16 @@ def test_repr_shows_what_is_set() -> None:
     assert repr(ToolUseBlock()) == "ToolUseBlock()"
 
 
-def test_raw_takes_part_in_equality() -> None:
-    """Two records with the same fields differ if their objects do."""
-    assert TextBlock("a") == TextBlock("a")
-    assert TextBlock("a", raw={"x": 1}) != TextBlock("a")
+def test_equality_is_that_of_the_fields() -> None:
+    """A block that came equals one that is made by hand, whatever else its object held."""
+    assert TextBlock("a", raw={"x": 1}) == TextBlock("a")
+    assert TextBlock("a") != TextBlock("b")
 
 
 def test_records_of_two_classes_differ() -> None:
     """A record never equals one of another class."""
     blocks: list[object] = [TextBlock(), ImageBlock()]
     assert blocks[0] != blocks[1]
-
-
-def test_record_is_not_hashable() -> None:
-    """A record cannot be a key, as it holds dicts."""
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(TextBlock("a"))
 
 
 def test_evolve_makes_a_changed_copy() -> None:

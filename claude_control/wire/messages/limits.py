@@ -25,7 +25,7 @@ class RateLimitInfo(WireRecord):
     overage_status: str | None = None
     overage_resets_at: int | None = None
     overage_disabled_reason: str | None = None
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    raw: dict[str, Any] = attrs.field(factory=dict, repr=False, eq=False)
     is_using_overage: bool | None = None
     overage_in_use: bool | None = None
     overage_enabled: bool | None = None

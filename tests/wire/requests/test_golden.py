@@ -1,0 +1,119 @@
+"""Requests against what the real programs were asked and what they answered."""
+
+from typing import Any
+
+import attrs
+import pytest
+
+from claude_control.errors import ProtocolError
+from claude_control.wire import requests
+from claude_control.wire.requests.raw import RawRequest
+from tests.wire.requests.replies import Exchange, exchanges
+
+RECORDS: dict[str, Any] = {
+    record.subtype: record
+    for record in (
+        requests.Interrupt,
+        requests.SetPermissionMode,
+        requests.SetModel,
+        requests.SetMaxThinkingTokens,
+        requests.MCPStatus,
+        requests.RewindFiles,
+    )
+}
+ANSWERED = [one for one in exchanges() if one.reply.error is None]
+VERSIONS = ("2.0.75", "2.1.7", "2.1.332")
+
+
+def record_of(one: Exchange) -> requests.Request[Any]:
+    """Return the record that asks what was asked."""
+    fields = {name: value for name, value in one.request.items() if name != "subtype"}
+    if one.request["subtype"] == "initialize":
+        return requests.Initialize(fields)
+    made: requests.Request[Any] = RECORDS[one.request["subtype"]](**fields)
+    return made
+
+
+def test_all_requests_are_sampled() -> None:
+    """Every request record has an answer of every measured program."""
+    found = {(one.version, one.request["subtype"]) for one in ANSWERED}
+    assert found >= {(version, subtype) for version in VERSIONS for subtype in (*RECORDS, "initialize")}
+
+
+@pytest.mark.parametrize("one", ANSWERED, ids=str)
+def test_body_is_what_was_sent(one: Exchange) -> None:
+    """The record's wire form is what the real program was sent, and answered."""
+    body = record_of(one).body()
+    if one.request["subtype"] in ("set_model", "set_max_thinking_tokens"):
+        one.request.setdefault("model" if "model" in body else "max_thinking_tokens", None)  # absent and null are one
+    assert body == one.request
+
+
+@pytest.mark.parametrize("one", ANSWERED, ids=str)
+def test_reply_is_read(one: Exchange) -> None:
+    """The real answer is read by its record and kept whole, and every key of it that has a field fills it."""
+    reply = record_of(one).reply(one.reply.response)
+    assert reply.raw == one.reply.response
+    blank = {name for name in attrs.fields_dict(type(reply)) if name != "raw" and not getattr(reply, name)}
+    filled = {name for name, value in one.reply.response.items() if value not in (None, [], {}, False, 0)}
+    assert not blank & filled
+
+
+@pytest.mark.parametrize("one", [one for one in exchanges() if one.reply.error is not None], ids=str)
+def test_error_answers_are_told(one: Exchange) -> None:
+    """A real error answer has its text, and on 2.1.332 mostly a code."""
+    assert one.reply.error
+    assert one.reply.code is None or one.version == "2.1.332"
+
+
+def test_old_programs_answer_some_requests_twice() -> None:
+    """The second answer of 2.0.75 and 2.1.7 has no payload, so the first is the one that counts (measured)."""
+    twice = {one.request["subtype"] for one in exchanges() if len(one.answers) > 1}
+    assert twice == {"set_permission_mode"}
+    assert {one.version for one in exchanges() if len(one.answers) > 1} == {"2.0.75", "2.1.7"}
+
+
+LISTS = {
+    "initialize": ["commands", "agents", "models", "capabilities", "available_output_styles"],
+    "interrupt": ["still_queued", "cancelled"],
+    "mcp_status": ["mcpServers"],
+    "rewind_files": ["filesChanged"],
+}
+WRONG: list[Any] = [{}, {"a": 1}, "text", 5, True, 0.5]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize(("subtype", "name"), [(subtype, name) for subtype, names in LISTS.items() for name in names])
+def test_wrong_container_is_a_protocol_error(subtype: str, name: str, wrong: Any) -> None:
+    """A payload whose list is something else is refused with the whole payload, and never half read."""
+    one = next(one for one in ANSWERED if one.request["subtype"] == subtype)
+    payload = {**one.reply.response, name: wrong}
+    with pytest.raises(ProtocolError, match=f"{name} in the answer to {subtype} is not a list") as caught:
+        record_of(one).reply(payload)
+    assert caught.value.raw is payload
+
+
+@pytest.mark.parametrize("one", ANSWERED, ids=str)
+@pytest.mark.parametrize("odd", [None, [], {}, "text", 5, True], ids=repr)
+def test_odd_fields_are_defaults_or_errors(one: Exchange, odd: Any) -> None:
+    """Any field of an answer may be missing or of another type: it is its default, or the answer is a protocol error."""
+    for name in one.reply.response:
+        try:
+            reply = record_of(one).reply({**one.reply.response, name: odd})
+        except ProtocolError as error:
+            assert error.raw is not None
+        else:
+            assert isinstance(reply.raw, dict)
+    record_of(one).reply({})
+
+
+@pytest.mark.parametrize("one", ANSWERED, ids=str)
+def test_raw_request_is_the_same_on_the_wire(one: Exchange) -> None:
+    """A request made by hand has the same wire form as its record, gives the payload, and needs the same program."""
+    if one.request["subtype"] == "initialize":
+        return
+    fields = {name: value for name, value in one.request.items() if name != "subtype"}
+    raw = RawRequest(one.request["subtype"], fields)
+    assert raw.body() == one.request
+    assert raw.reply(one.reply.response) is one.reply.response
+    assert raw.needs() == record_of(one).needs()

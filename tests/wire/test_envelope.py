@@ -1,0 +1,123 @@
+"""The envelopes of the control protocol."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from claude_control.errors import ProtocolError
+from claude_control.wire import envelope
+from tests.wire.messages.samples import json_values
+
+
+def test_frames_have_the_wire_form() -> None:
+    """Requests, answers, failures and withdrawals are built exactly as the programs take them."""
+    assert envelope.request("r1", {"subtype": "interrupt"}) == {
+        "type": "control_request",
+        "request_id": "r1",
+        "request": {"subtype": "interrupt"},
+    }
+    assert envelope.success("r1", {"a": 1}) == {
+        "type": "control_response",
+        "response": {"subtype": "success", "request_id": "r1", "response": {"a": 1}},
+    }
+    assert envelope.failure("r1", "no") == {
+        "type": "control_response",
+        "response": {"subtype": "error", "request_id": "r1", "error": "no"},
+    }
+    assert envelope.cancel("r1") == {"type": "control_cancel_request", "request_id": "r1"}
+
+
+def test_user_message_has_the_wire_form() -> None:
+    """A prompt carries its uuid, and further fields beside it."""
+    assert envelope.user_message("hi", "u1", priority="later") == {
+        "type": "user",
+        "message": {"role": "user", "content": "hi"},
+        "parent_tool_use_id": None,
+        "session_id": "",
+        "uuid": "u1",
+        "priority": "later",
+    }
+    blocks = [{"type": "text", "text": "hi"}]
+    assert envelope.user_message(blocks, "u2")["message"]["content"] == blocks
+
+
+def answer(**body: Any) -> dict[str, Any]:
+    """Return an answer of the program."""
+    return {"type": "control_response", "response": body}
+
+
+def test_success_is_read() -> None:
+    """A success has its payload and no error; the frame is kept."""
+    frame = answer(subtype="success", request_id="r1", response={"mode": "plan"})
+    assert envelope.read_reply(frame) == envelope.Reply("r1", {"mode": "plan"}, None, None, frame)
+
+
+@pytest.mark.parametrize("body", [{}, {"response": None}], ids=["absent", "null"])
+def test_success_without_payload_is_empty(body: dict[str, Any]) -> None:
+    """Where the program leaves the payload out, it is an empty object."""
+    reply = envelope.read_reply(answer(subtype="success", request_id="r1", **body))
+    assert reply is not None
+    assert (reply.response, reply.error) == ({}, None)
+
+
+@pytest.mark.parametrize("payload", [[], 0, False, "", "text", [1]], ids=repr)
+def test_payload_of_another_kind_is_kept(payload: Any) -> None:
+    """A payload that is no object is not taken for an empty one."""
+    reply = envelope.read_reply(answer(subtype="success", request_id="r1", response=payload))
+    assert reply is not None and reply.response == payload
+    with pytest.raises(ProtocolError, match="set_model") as caught:
+        envelope.expect_dict(reply.response, "set_model")
+    assert caught.value.raw == payload
+
+
+def test_expect_dict_passes_objects() -> None:
+    """An object is handed through as it is."""
+    payload = {"a": 1}
+    assert envelope.expect_dict(payload, "set_model") is payload
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "code"),
+    [
+        ({"subtype": "error", "error": "no such mode", "error_code": "invalid_mode"}, "no such mode", "invalid_mode"),
+        ({"subtype": "error", "error": "Already initialized"}, "Already initialized", None),
+        ({"subtype": "error"}, "the program gave no reason", None),
+        ({"subtype": "error", "error": "", "error_code": 5}, "the program gave no reason", None),
+        ({"subtype": "error", "error": {"message": "deep"}}, "{'message': 'deep'}", None),
+        ({"subtype": "novel", "response": {}}, "the program gave no reason", None),
+        ({}, "the program gave no reason", None),
+    ],
+)
+def test_error_is_read(body: dict[str, Any], text: str, code: str | None) -> None:
+    """Everything but a success is an error, with a text in any case and a code where it is one."""
+    reply = envelope.read_reply(answer(request_id="r1", **body))
+    assert reply is not None
+    assert (reply.error, reply.code) == (text, code)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"type": "control_response"},
+        {"type": "control_response", "response": None},
+        {"type": "control_response", "response": []},
+        {"type": "control_response", "response": "text"},
+        answer(subtype="success"),
+        answer(subtype="success", request_id=None),
+        answer(subtype="success", request_id=7),
+        answer(subtype="success", request_id={}),
+    ],
+    ids=repr,
+)
+def test_answer_without_an_id_is_nobodys(frame: dict[str, Any]) -> None:
+    """An answer that cannot be matched is None, and no error."""
+    assert envelope.read_reply(frame) is None
+
+
+@given(body=json_values)
+def test_no_answer_raises(body: Any) -> None:
+    """Whatever an answer holds, reading it raises nothing."""
+    envelope.read_reply({"type": "control_response", "response": body})
+    if isinstance(body, dict):
+        envelope.read_reply(answer(**{**body, "request_id": "r1"}))

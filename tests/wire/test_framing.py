@@ -1,0 +1,321 @@
+"""Bytes to lines to objects: what comes in, however it is cut and whatever it is."""
+
+import json
+import time
+import tracemalloc
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_control.wire.framing import HEAD_BYTES, Decoder, LineSplitter, LongLine, encode
+
+KIB, MIB = 1024, 1024 * 1024
+
+
+def whole(stream: bytes, _seed: int = 0) -> list[bytes]:
+    """Return the stream as one chunk."""
+    return [stream]
+
+
+def single(stream: bytes, _seed: int = 0) -> list[bytes]:
+    """Return the stream one byte at a time."""
+    return [stream[i : i + 1] for i in range(len(stream))]
+
+
+def pieces(stream: bytes, seed: int) -> list[bytes]:
+    """Return the stream in chunks of changing sizes, empty ones among them."""
+    sizes = [(seed >> shift) % 9 for shift in range(0, 60, 3)] or [1]
+    cuts, position = [0], 0
+    while position < len(stream):
+        position += sizes[len(cuts) % len(sizes)] or (1 if cuts[-2:] == [position, position] else 0)
+        cuts.append(min(position, len(stream)))
+    return [stream[start:end] for start, end in pairwise(cuts)]
+
+
+CUTS: dict[str, Callable[[bytes, int], list[bytes]]] = {"whole": whole, "single": single, "pieces": pieces}
+CUT = pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
+
+
+def split(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
+    """Return all lines of a stream."""
+    splitter = LineSplitter(limit)
+    return [line for chunk in chunks for line in splitter.feed(chunk)] + splitter.finish()
+
+
+def naive(stream: bytes, limit: int) -> list[bytes | LongLine]:
+    """Return the same in the plainest way."""
+    lines = stream.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return [LongLine(len(line), line[:HEAD_BYTES]) if len(line) > limit else line for line in lines]
+
+
+# -- lines ------------------------------------------------------------------------------------------------------------------
+
+
+@CUT
+@given(
+    lines=st.lists(st.binary(max_size=12) | st.sampled_from([b"", b"\r", b"\xe2\x80\xa8", b"{}"])),
+    tail=st.binary(max_size=5),
+    limit=st.integers(1, 14),
+    seed=st.integers(0, 2**60),
+)
+def test_lines_do_not_depend_on_the_chunks(
+    cut: Callable[[bytes, int], list[bytes]], lines: list[bytes], tail: bytes, limit: int, seed: int
+) -> None:
+    """Whatever the bytes and however they are cut, the lines are those of splitting the whole at newlines."""
+    stream = b"".join(line + b"\n" for line in lines) + tail
+    chunks = cut(stream, seed)
+    assert b"".join(chunks) == stream
+    assert split(chunks, limit) == naive(stream, limit)
+
+
+@CUT
+@pytest.mark.parametrize("limit", [1, 2, 255, 256, 257, 1000])
+@pytest.mark.parametrize("beyond", [-1, 0, 1, 2])
+def test_limit_is_exact(cut: Callable[[bytes, int], list[bytes]], limit: int, beyond: int) -> None:
+    """A line of exactly the limit passes, one byte more is too long; the lines around it are whole."""
+    line = (b"0123456789" * (limit // 10 + 1))[: limit + beyond]
+    lines = split(cut(b"a\n" + line + b"\nb\n", 0o7531246), limit)
+    assert lines[0] == b"a"
+    assert lines[1] == (LongLine(len(line), line[:HEAD_BYTES]) if beyond > 0 else line)
+    assert lines[2:] == [b"b"]
+
+
+@CUT
+def test_last_line_needs_no_newline(cut: Callable[[bytes, int], list[bytes]]) -> None:
+    """What is left at the end of the stream is a line too, once."""
+    assert split(cut(b"a\nbc", 0o123), 10) == [b"a", b"bc"]
+    assert split(cut(b"a\n" + b"x" * 300, 0o123), 10) == [b"a", LongLine(300, b"x" * HEAD_BYTES)]
+    splitter = LineSplitter(10)
+    splitter.feed(b"a")
+    assert (splitter.finish(), splitter.finish()) == ([b"a"], [])
+
+
+@CUT
+def test_only_the_newline_byte_ends_a_line(cut: Callable[[bytes, int], list[bytes]]) -> None:
+    """Carriage returns, U+2028 and everything else that text files break at stay inside of their line."""
+    line = "a\r\u2028\u2029\u0085\x0b\x0c\x1c\x1eb".encode()
+    assert split(cut(line + b"\n", 0o3412), 100) == [line]
+
+
+def test_empty_chunk_changes_nothing() -> None:
+    """A chunk without bytes neither ends a line nor loses one."""
+    splitter = LineSplitter(10)
+    assert splitter.feed(b"") == []
+    assert splitter.feed(b"ab") == []
+    assert splitter.feed(b"") == []
+    assert splitter.feed(b"c\n") == [b"abc"]
+
+
+def seconds(size: int) -> float:
+    """Return the processor time that one line of so many bytes takes in chunks as a pipe delivers them."""
+    chunk, times = b"x" * (64 * KIB), []
+    for _ in range(3):
+        splitter = LineSplitter(64 * MIB)
+        start = time.thread_time()
+        for _ in range(size // len(chunk)):
+            assert splitter.feed(chunk) == []
+        (line,) = splitter.feed(b"\n")
+        times.append(time.thread_time() - start)
+        assert isinstance(line, bytes) and len(line) == size
+    return min(times)
+
+
+def test_long_lines_cost_linear_time() -> None:
+    """A line of 64 MiB costs about four times one of 16 MiB: not sixteen times, as adding chunk to chunk would."""
+    assert seconds(64 * MIB) < 10 * seconds(16 * MIB)
+
+
+@pytest.mark.parametrize("chunk", [64 * KIB, 10 * MIB], ids=["small chunks", "one chunk"])
+def test_skipped_line_takes_no_memory(chunk: int) -> None:
+    """Of a line beyond the limit only the head is kept while it passes by, and its size is still counted."""
+    splitter, data = LineSplitter(KIB), b"y" * chunk
+    tracemalloc.start()
+    try:
+        for _ in range(40 * MIB // chunk):
+            splitter.feed(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < chunk + 256 * KIB
+    assert splitter.feed(b"\n{}\n") == [LongLine(40 * MIB, b"y" * HEAD_BYTES), b"{}"]
+
+
+@pytest.mark.parametrize(
+    ("head", "is_control"),
+    [
+        (b'{"type":"control_request","request_id":"1"', True),
+        (b'{"type": "control_response", "response": {', True),
+        (b'{"response":{"subtype":"success"},"type":"control_response"', True),
+        (b'{"type":"assistant","message":{"content":[{"type":"text","text":"say \\"control_request\\" to', False),
+        (b'{"type":"user","content":"{\\"type\\":\\"control_request\\"', False),
+        (b'{"type":"control_cancel_request"', False),
+        (b"", False),
+    ],
+)
+def test_long_control_lines_are_told_apart(head: bytes, is_control: bool) -> None:
+    """A lost line counts as control only by its own type: a text that speaks of control messages does not end a session."""
+    assert LongLine(10**9, head).is_control is is_control
+
+
+# -- objects ----------------------------------------------------------------------------------------------------------------
+
+
+def counts(decoder: Decoder) -> tuple[int, int]:
+    """Return how many lines were flawed and bad."""
+    return decoder.flawed, decoder.bad
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (b"{}", {}),
+        (b' {"a" : 1}\r', {"a": 1}),
+        (b"\t{}\t", {}),
+        (b'{"a":1,"a":2}', {"a": 2}),
+        (b'{"a":"\\u2028\\ud83d\\ude00"}', {"a": "\u2028\U0001f600"}),
+        ('{"a":"\u2028\U0001f600"}'.encode(), {"a": "\u2028\U0001f600"}),
+        (b'{"a":18446744073709551615,"b":-9223372036854775808}', {"a": 2**64 - 1, "b": -(2**63)}),
+    ],
+)
+def test_object_is_decoded(line: bytes, value: dict[str, Any]) -> None:
+    """A JSON object is decoded, with whatever whitespace is around it, and no count rises."""
+    decoder = Decoder()
+    assert decoder.decode(line) == value
+    assert counts(decoder) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (b'{"a":"\\ud83d"}', {"a": "\ufffd"}),
+        (b'{"a":["x\\ude00y"]}', {"a": ["x\ufffdy"]}),
+        (b'{"\\udc00":1}', {"\ufffd": 1}),
+        (b'{"a":"\\ude00\\ud83d"}', {"a": "\ufffd\ufffd"}),
+        (b'{"a":"\\ud83d \\ud83d\\ude00"}', {"a": "\ufffd \U0001f600"}),
+        (b'{"a":"\xff\xfe"}', {"a": "\ufffd\ufffd"}),
+        (b'{"a":"caf\xe9"}', {"a": "caf\ufffd"}),
+        (b'{"a":"\xed\xa0\xbd"}', {"a": "\ufffd\ufffd\ufffd"}),
+        (b'{"a":Infinity,"b":-Infinity}', {"a": float("inf"), "b": float("-inf")}),
+        (b'{"\\ud83d":123456789012345678901234567890}', {"\ufffd": 123456789012345678901234567890}),
+    ],
+)
+def test_flawed_line_is_read_all_the_same(line: bytes, value: dict[str, Any]) -> None:
+    """Half surrogate pairs, bytes that are not UTF-8 and infinities cost the odd character, not the line."""
+    decoder = Decoder()
+    assert decoder.decode(line) == value
+    assert counts(decoder) == (1, 0)
+
+
+def test_nan_is_read() -> None:
+    """NaN, which Python programs write, is read as such."""
+    decoder = Decoder()
+    frame = decoder.decode(b'{"a":NaN}')
+    assert frame is not None and frame["a"] != frame["a"]
+    assert counts(decoder) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"   ",
+        b"\r",
+        b"[]",
+        b'[{"type":"user"}]',
+        b"12",
+        b"1e999",
+        b'"text"',
+        b"null",
+        b"true",
+        b"NaN",
+        b"{",
+        b'{"a":1',
+        b'{"a":1}}',
+        b'{"a":1} {"b":2}',
+        b'{"a":1}{"b":2}',
+        b"{'a':1}",
+        b"{a:1}",
+        b'{"a":1,}',
+        b'\xef\xbb\xbf{"a":1}',
+        '{"a":1}'.encode("utf-16"),
+        b"\x00",
+        b'{"a":"\n"}',
+        b"Error: something",
+        b'{"a":' + b"9" * 5000 + b',"b":NaN}',
+        b'{"a":' + b"[" * 2000 + b"]" * 2000 + b"}",
+        b'{"a":' + b"[" * 200_000,
+    ],
+    ids=lambda line: repr(line[:20]),
+)
+def test_bad_line_is_counted(line: bytes) -> None:
+    """A line that is no JSON object is None and counted; nothing is raised, and the next line is read as ever."""
+    decoder = Decoder()
+    assert decoder.decode(line) is None
+    assert counts(decoder) == (0, 1)
+    assert decoder.decode(b'{"a":1}') == {"a": 1}
+
+
+@pytest.mark.parametrize("depth", [300, 600, 900, 1000, 2000])
+@pytest.mark.parametrize("leaf", [b"1", b'"\\ud83d"'], ids=["clean", "flawed"])
+def test_deep_line_never_raises(depth: int, leaf: bytes) -> None:
+    """However deep an object is, clean or flawed, it is decoded or counted as bad."""
+    decoder = Decoder()
+    frame = decoder.decode(b'{"a":' + b"[" * depth + leaf + b"]" * depth + b"}")
+    assert sum(counts(decoder)) == (1 if frame is None or leaf != b"1" else 0)
+    if depth == 300:
+        assert frame is not None
+
+
+@given(line=st.binary() | st.text(alphabet='{}[]",:\\ud8001e-NaI \n').map(str.encode))
+def test_no_bytes_raise(line: bytes) -> None:
+    """Whatever a line holds, decoding it gives an object or None."""
+    decoder = Decoder()
+    frame = decoder.decode(line)
+    assert type(frame) is dict or (frame is None and decoder.bad == 1)
+
+
+NUMBERS = [
+    10**19 - 1,
+    10**19,
+    2**64 - 1,
+    2**64,
+    12345678901234567890,
+    98765432109876543210,
+    10**40 + 7,
+    -(2**63),
+    -(2**63) - 1,
+    -(10**19) + 1,
+    -(10**25) - 1,
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_number_of_a_request_survives_its_echo(number: int) -> None:
+    """An integer of any length in a tool's input comes in exactly, and goes back exactly when the tool is allowed."""
+    decoder, tool_input = Decoder(), {"id": number, "deep": [{"n": number}], "f": 1.5}
+    frame = decoder.decode(json.dumps({"type": "control_request", "request": {"input": tool_input}}).encode())
+    assert frame is not None and frame["request"]["input"] == tool_input
+    assert all(type(value) is int for value in (frame["request"]["input"]["id"], frame["request"]["input"]["deep"][0]["n"]))
+    echo = json.loads(encode({"type": "control_response", "updatedInput": frame["request"]["input"]}))
+    assert echo["updatedInput"] == tool_input
+    assert type(echo["updatedInput"]["id"]) is int
+
+
+def test_endless_number_of_a_request_is_no_error() -> None:
+    """A number that Python refuses to read exactly leaves the rest of the request as it is."""
+    line = b'{"type":"control_request","request_id":"r","request":{"input":{"n":' + b"9" * 5000 + b"}}}"
+    frame = Decoder().decode(line)
+    assert frame is None or frame["request_id"] == "r"
+
+
+def test_digits_in_texts_and_fractions_are_harmless() -> None:
+    """Runs of digits that are no integers do not change what a request says."""
+    body = {"text": "12345678901234567890 \u2028", "f": 0.12345678901234567890, "e": 1.2e30}
+    frame = Decoder().decode(json.dumps({"type": "control_request", "request": body}).encode())
+    assert frame is not None and frame["request"] == body

@@ -1,0 +1,121 @@
+"""The requests that the program sends."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claude_control.wire.inbound import HookCallback, PermissionRequest, UnknownRequest, read_request
+from claude_control.wire.permissions import PermissionRuleValue, PermissionUpdate
+from tests.wire.messages.samples import json_values
+
+
+def ask(body: Any) -> dict[str, Any]:
+    """Return a request of the program."""
+    return {"type": "control_request", "request_id": "u1", "request": body}
+
+
+# As 2.1.332 wrote it.
+PERMISSION = {
+    "subtype": "can_use_tool",
+    "tool_name": "Bash",
+    "display_name": "Bash",
+    "input": {"command": "touch x", "description": "d"},
+    "description": "d",
+    "permission_suggestions": [
+        {
+            "type": "addRules",
+            "rules": [{"toolName": "Bash", "ruleContent": "touch x *"}],
+            "behavior": "allow",
+            "destination": "localSettings",
+        },
+        {"type": "addDirectories", "directories": ["/repo"], "destination": "session"},
+        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+    ],
+    "blocked_path": "/repo/x",
+    "decision_reason": "it writes",
+    "decision_reason_type": "rule",
+    "agent_id": "a1",
+    "tool_use_id": "toolu_1",
+    "requires_user_interaction": True,
+}
+
+
+def test_permission_request_is_read() -> None:
+    """Every field of a permission request is taken over, and what has no field is in `raw`."""
+    request = read_request(ask(PERMISSION))
+    assert isinstance(request, PermissionRequest)
+    assert (request.request_id, request.tool_name, request.tool_use_id) == ("u1", "Bash", "toolu_1")
+    assert request.input == {"command": "touch x", "description": "d"}
+    assert (request.display_name, request.description, request.title) == ("Bash", "d", None)
+    assert (request.agent_id, request.blocked_path) == ("a1", "/repo/x")
+    assert (request.decision_reason, request.decision_reason_type) == ("it writes", "rule")
+    assert request.suggestions == (
+        PermissionUpdate(
+            "addRules",
+            rules=(PermissionRuleValue("Bash", "touch x *"),),
+            behavior="allow",
+            destination="localSettings",
+        ),
+        PermissionUpdate("addDirectories", directories=("/repo",)),
+        PermissionUpdate("setMode", mode="acceptEdits"),
+    )
+    assert request.raw == PERMISSION
+
+
+def test_sparse_permission_request_is_read() -> None:
+    """What 2.0.75 sends, which is little, is enough."""
+    request = read_request(ask({"subtype": "can_use_tool", "tool_name": "Write", "input": {}}))
+    assert isinstance(request, PermissionRequest)
+    assert (request.suggestions, request.tool_use_id, request.agent_id) == ((), None, None)
+
+
+def test_hook_callback_is_read() -> None:
+    """A hook callback has its id and the event's input."""
+    body = {"subtype": "hook_callback", "callback_id": "hook_0", "input": {"tool_name": "Bash"}, "tool_use_id": "t1"}
+    request = read_request(ask(body))
+    assert request == HookCallback("u1", "hook_0", {"tool_name": "Bash"}, "t1", body)
+
+
+@pytest.mark.parametrize(
+    ("body", "subtype"),
+    [
+        ({"subtype": "elicitation", "message": "m"}, "elicitation"),
+        ({"subtype": "of_tomorrow"}, "of_tomorrow"),
+        ({"subtype": "can_use_tool"}, "can_use_tool"),
+        ({"subtype": "can_use_tool", "tool_name": 5}, "can_use_tool"),
+        ({"subtype": "hook_callback", "input": {}}, "hook_callback"),
+        ({}, ""),
+    ],
+    ids=repr,
+)
+def test_unknown_request_can_still_be_answered(body: dict[str, Any], subtype: str) -> None:
+    """A request of an unknown kind or form keeps its id, so that it gets its one answer."""
+    assert read_request(ask(body)) == UnknownRequest("u1", subtype, body)
+
+
+@pytest.mark.parametrize("body", [None, [], "text", 5])
+def test_request_without_a_body_can_still_be_answered(body: Any) -> None:
+    """Even a request whose body is no object keeps its id."""
+    frame = ask(body)
+    assert read_request(frame) == UnknownRequest("u1", "", frame)
+
+
+@pytest.mark.parametrize("request_id", [None, 5, [], {}])
+def test_request_without_an_id_is_none(request_id: Any) -> None:
+    """A request that cannot be answered is None."""
+    assert read_request({**ask(PERMISSION), "request_id": request_id}) is None
+    assert read_request({"type": "control_request", "request": PERMISSION}) is None
+
+
+@given(key=st.sampled_from(sorted(PERMISSION)), value=json_values)
+def test_no_value_raises(key: str, value: Any) -> None:
+    """Any field may hold anything: the request is read, with the field's default, or is unknown."""
+    request = read_request(ask({**PERMISSION, key: value}))
+    if isinstance(request, PermissionRequest):
+        assert isinstance(request.input, dict)
+        assert all(isinstance(update, PermissionUpdate) for update in request.suggestions)
+        assert isinstance(request.agent_id, str | None)
+    else:
+        assert isinstance(request, UnknownRequest)
