@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -38,15 +39,19 @@ MIB = 1024 * KIB
 
 Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
+_PLACE = re.compile(r"[\[.].*", re.DOTALL)  # where in the option's value
 _SHOWN = 80  # characters of a wrong value that an error repeats: enough to find it in the code
 
 
 def reject(field: str, value: object, needed: str) -> NoReturn:
-    """Raise the `OptionsError` for a value that is not what is `needed`; anything secret in it is left out."""
-    said = repr(log.redact(value))
+    """Raise the `OptionsError` for a value that is not what is `needed`; anything secret in it is left out.
+
+    `field` may go on behind the option's name: "hooks['Stop'].timeout".
+    """
+    said = str(log.redact(repr(value))) if isinstance(value, bytes) else repr(log.redact(value))
     if len(said) > _SHOWN:
         said = said[:_SHOWN] + "…"
-    raise OptionsError(f"{field} must be {needed}, not {said}", field=field)
+    raise OptionsError(f"{field} must be {needed}, not {said}", field=_PLACE.sub("", field))
 
 
 def optional(check: Validator) -> Validator:

@@ -21,7 +21,7 @@ _EXIT_POLL = 0.05  # seconds between looks at processes without a pidfd: costs n
 _log = log.get(__name__)
 
 
-def guarded(function: Callable[[], None], what: str) -> None:
+def guarded(function: Callable[[], object], what: str) -> None:
     """Call something in the watch thread, which outlives whatever it raises."""
     try:
         function()

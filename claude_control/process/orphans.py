@@ -168,15 +168,15 @@ class _Guard:
 
     def _end(self) -> None:
         watchdog, self._watchdog = self._watchdog, None
-        if watchdog is not None:
-            watchdog.end()
+        if watchdog is None:
+            return
+        watchdog.end()
+        if watchdog.exit is not None and (watchdog.exit.code or 0) > 0:
+            self._unusable.add(watchdog.interpreter)  # it did not die of a signal, so it would fail again
 
     def _restart(self) -> bool:
         """Start a watchdog in place of none or of a broken one, and tell it every marker."""
-        broken = self._watchdog
         self._end()
-        if broken is not None and broken.exit is not None and (broken.exit.code or 0) > 0:
-            self._unusable.add(broken.interpreter)  # it did not die of a signal, so it would fail again
         for interpreter in _interpreters():
             if interpreter not in self._unusable and self._start(interpreter):
                 return True
@@ -190,7 +190,10 @@ class _Guard:
             _log.warning("orphans.watchdog_refused", interpreter=interpreter, error=repr(error))
             return False
         # A pipe holds 64 KiB, the markers of 1900 sessions: told in one write, or not at all.
-        return self._watchdog.send("".join(f"+{marker}\n" for marker in self._markers))
+        if self._watchdog.send("".join(f"+{marker}\n" for marker in self._markers)):
+            return True
+        self._end()
+        return False
 
 
 def _has_proc() -> bool:

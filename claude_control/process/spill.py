@@ -72,7 +72,8 @@ class SpillFiles:
         if self._directory is None:
             root = tempfile.gettempdir()
             _sweep_once(root)
-            self._directory = tempfile.mkdtemp(prefix=f"{_PREFIX}-{_identity()}-", dir=root)  # with mode 0700
+            self._directory = tempfile.mkdtemp(prefix=f"{_PREFIX}-{_identity()}-", dir=root)
+            os.chmod(self._directory, 0o700)  # whatever the umask
         return self._directory
 
 

@@ -14,9 +14,9 @@ class Timer:
 
     __slots__ = ("_cancel", "function", "queue", "when")
 
-    def __init__(self, when: float, function: Callable[[], None], cancel: "Callable[[Timer], bool]") -> None:
+    def __init__(self, when: float, function: Callable[[], object], cancel: "Callable[[Timer], bool]") -> None:
         self.when = when
-        self.function: Callable[[], None] | None = function  # None: fired or cancelled
+        self.function: Callable[[], object] | None = function  # None: fired or cancelled
         self.queue: TimerQueue | None = None
         self._cancel = cancel
 
@@ -67,7 +67,7 @@ class TimerQueue:
             self._cancelled = 0
         return True
 
-    def due(self, now: float) -> list[Callable[[], None]]:
+    def due(self, now: float) -> list[Callable[[], object]]:
         """Take out the functions whose time has come, earliest first."""
         functions = []
         while self._heap and self._heap[0][0] <= now:

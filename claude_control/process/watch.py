@@ -60,7 +60,7 @@ class Watch:
         if ending is not None and ending is not threading.current_thread():
             ending.join(_FORGET_PATIENCE)
 
-    def call_later(self, seconds: float, function: Callable[[], None]) -> Timer:
+    def call_later(self, seconds: float, function: Callable[[], object]) -> Timer:
         """Call `function` in the watch thread; it must neither block nor run anything of the user's."""
         timer = Timer(time.monotonic() + seconds, function, self._cancel)
         with self._lock:
@@ -136,7 +136,7 @@ class Watch:
         with self._lock:
             return self._timers.next
 
-    def _take(self, loop: Loop) -> list[Callable[[], None]]:
+    def _take(self, loop: Loop) -> list[Callable[[], object]]:
         """Hand new tasks to the loop; returns the functions of timers whose time has come."""
         with self._lock:
             self._woken = False
@@ -173,6 +173,6 @@ def forget(watched: Watched) -> None:
     _watch.forget(watched)
 
 
-def call_later(seconds: float, function: Callable[[], None]) -> Timer:
+def call_later(seconds: float, function: Callable[[], object]) -> Timer:
     """Call `function` once, in `seconds`, in the watch thread; it must neither block nor run anything of the user's."""
     return _watch.call_later(seconds, function)

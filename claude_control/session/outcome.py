@@ -92,7 +92,7 @@ def decide(
 
 def _failure(result: dict[str, Any], refused: bool, assistant_error: str | None) -> Outcome:
     status, kind, text = result.get("api_error_status"), assistant_error, str(result.get("result") or "")
-    if refused:
+    if refused or result.get("stop_reason") == "refusal":
         return Outcome.REFUSED
     if status in (401, 403) or kind == "authentication_failed" or text.startswith(_NOT_LOGGED_IN):
         return Outcome.AUTHENTICATION

@@ -31,9 +31,7 @@ class CallbackPool:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._context = (
-            contextvars.copy_context()
-        )  # the opener's: a request id bound in a web view shows in its callbacks
+        self._context = contextvars.copy_context()  # the opener's: what a web view bound shows in its callbacks
         self._changed = threading.Condition(threading.Lock())  # guards the four below
         self._work: deque[Callable[[], None]] = deque()
         self._idle = 0
@@ -80,9 +78,7 @@ class CallbackPool:
         self._threads.add(thread)
         try:
             thread.start()
-        except (
-            RuntimeError
-        ):  # the interpreter is shutting down, or the system has no more threads: the work waits for another
+        except RuntimeError:  # the interpreter is ending, or the system has no more threads: the work waits for another
             self._threads.discard(thread)
 
     def _run(self) -> None:

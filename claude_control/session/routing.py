@@ -147,7 +147,8 @@ class Router:
         if self._keep_echoes:
             return False
         uuid = frame.get("uuid")
-        return uuid == self.current or uuid in self._sent or _text_of(frame).startswith(_MODEL_ECHO)
+        ours = isinstance(uuid, str) and (uuid == self.current or uuid in self._sent)
+        return ours or _text_of(frame).startswith(_MODEL_ECHO)
 
     def _modern_result(self, frame: dict[str, Any]) -> Decision:
         named = _prompts_of(frame)

@@ -53,9 +53,8 @@ class Writer:
         self._transport = transport
         self._name = name
         self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None)
-        self._changed = threading.Condition(
-            threading.Lock()
-        )  # guards the four below; held over one non-blocking write at most
+        # Guards the four below; held over one non-blocking write at most.
+        self._changed = threading.Condition(threading.Lock())
         self._queue: deque[Ticket] = deque()
         self._thread: threading.Thread | None = None
         self._closed: OSError | None = None
@@ -140,9 +139,10 @@ class Writer:
             with self._changed:
                 self._queue.popleft()
                 self.bytes_written += 0 if error else len(ticket.line)
+                self._closed = self._closed or error  # a part of the line may be out: nothing can follow it
             ticket.finish(error)
             if error is not None:
-                self._fail(error)  # a part of the line may be out: nothing can follow it
+                self._fail(error)
 
     def _write(self, line: bytes) -> OSError | None:
         try:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from claude_control.process import orphans
+from claude_control.process import orphans, watch
 from claude_control.process.exits import Exit
 from claude_control.process.transport import SubprocessTransport
 
@@ -86,3 +86,16 @@ def watchdogs(parent: int) -> list[int]:
 def has_watch_thread() -> bool:
     """Whether the watch thread runs."""
     return any(thread.name == "claude-watch" for thread in threading.enumerate())
+
+
+def hold_watch() -> Callable[[], None]:
+    """Keep the watch thread from doing anything until the returned function is called."""
+    held, let_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        let_go.wait(30)
+
+    watch.call_later(0, hold)
+    assert held.wait(10)
+    return let_go.set

@@ -10,7 +10,7 @@ import pytest
 from claude_control.errors import ForkedError
 from claude_control.process import forks, orphans, watch
 from claude_control.process.exits import Exit
-from tests.process.programs import has_watch_thread, running, sh, watchdogs
+from tests.process.programs import has_watch_thread, hold_watch, running, sh, watchdogs
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
@@ -33,6 +33,19 @@ def in_child(function: Callable[[], object]) -> str:
     return said
 
 
+class Thing:
+    """Something that has to do with forks."""
+
+    def __init__(self) -> None:
+        self.pids: list[int] = []
+
+    def note(self) -> None:
+        self.pids.append(os.getpid())
+
+    def fail(self) -> None:
+        raise ValueError("no")
+
+
 @contextlib.contextmanager
 def guarded() -> Iterator[str]:
     """A marker that is guarded meanwhile."""
@@ -53,9 +66,7 @@ def descriptors() -> set[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(
-    "method", ["read", "end_input", "terminate", "kill", "close", "wait", "write", "try_write"]
-)
+@pytest.mark.parametrize("method", ["read", "end_input", "terminate", "kill", "close", "wait", "write", "try_write"])
 def test_transport_is_refused_in_a_child(method: str) -> None:
     """Every method of a transport raises ForkedError in a forked child, and the program does not notice."""
     arguments = {"wait": (None,), "write": (b"x",), "try_write": (b"x",)}.get(method, ())
@@ -70,10 +81,12 @@ def test_transport_is_refused_in_a_child_of_a_busy_parent() -> None:
     with running(sh("sleep 60")) as transport:
         while transport.try_write(b"x" * 4096):
             pass
-        blocked = [
-            threading.Thread(target=lambda: pytest.raises(BrokenPipeError, transport.write, b"x" * 100_000)),
-            threading.Thread(target=transport.read),
-        ]
+
+        def write() -> None:
+            with pytest.raises(BrokenPipeError):
+                transport.write(b"x" * 100_000)
+
+        blocked = [threading.Thread(target=write), threading.Thread(target=transport.read)]
         for thread in blocked:
             thread.start()
         for method in (transport.read, transport.end_input, transport.close, transport.kill):
@@ -116,11 +129,9 @@ def test_child_can_run_programs_of_its_own() -> None:
             return transport.read(), has_watch_thread()
 
     with running(["/bin/cat"]):
-        held, let_go = threading.Event(), threading.Event()
-        watch.call_later(0, lambda: (held.set(), let_go.wait(10)) and None)
-        assert held.wait(10)
+        let_go = hold_watch()
         assert in_child(run) == "(b'hi\\n', True)"
-        let_go.set()
+        let_go()
 
 
 def test_child_leaves_the_watchdog_alone() -> None:
@@ -142,31 +153,20 @@ def test_child_leaves_the_watchdog_alone() -> None:
 
 def test_timer_of_the_parent_cannot_be_cancelled_in_a_child() -> None:
     """Cancelling an inherited timer in a forked child says that it was too late, without waiting."""
-    timer = watch.call_later(60, list)
+    timer = watch.call_later(60, bool)
     assert in_child(timer.cancel) == "False"
     assert timer.cancel()
 
 
 def test_methods_are_called_as_long_as_their_object_lives() -> None:
     """A method is called in each forked child, the rest still runs if one fails, and it keeps no object alive."""
-
-    class Thing:
-        def __init__(self) -> None:
-            self.pids: list[int] = []
-
-        def note(self) -> None:
-            self.pids.append(os.getpid())
-
-        def fail(self) -> None:
-            raise ValueError("no")
-
-    thing = Thing()
     known = len(forks._methods)
-    forks.on_fork_in_child(thing.fail)
-    forks.on_fork_in_child(thing.note)
-    assert in_child(lambda: thing.pids == [os.getpid()]) == "True"
-    assert thing.pids == []
-    del thing
+    things = [Thing()]
+    forks.on_fork_in_child(things[0].fail)
+    forks.on_fork_in_child(things[0].note)
+    assert in_child(lambda: things[0].pids == [os.getpid()]) == "True"
+    assert things[0].pids == []
+    things.clear()
     assert len(forks._methods) == known
 
 
@@ -181,7 +181,8 @@ def test_no_fork_while_a_descriptor_changes_hands() -> None:
             forked.wait(0.3)  # it cannot be set: the fork waits for us
             order.append("handed over")
 
-    forks.on_fork_in_child(forked_in_child := Marker().call)
+    thing = Thing()
+    forks.on_fork_in_child(thing.note)
     thread = threading.Thread(target=hold)
     thread.start()
     assert inside.wait(10)
@@ -190,14 +191,6 @@ def test_no_fork_while_a_descriptor_changes_hands() -> None:
     forked.set()
     thread.join()
     assert order == ["handed over", "forked"]
-    del forked_in_child
-
-
-class Marker:
-    """Something whose method may be called in a child."""
-
-    def call(self) -> None:
-        """Do nothing."""
 
 
 def test_owner_is_compared() -> None:

@@ -122,9 +122,7 @@ def test_deadline_shortens_every_step() -> None:
         for transport in (stubborn, polite):
             assert read_until(transport, b"\n") == b"ready\n"
         with took(0.5, 3):
-            left = stop(
-                [stubborn, polite], exit_grace=60, terminate_grace=60, kill_grace=60, deadline=Deadline(1.0)
-            )
+            left = stop([stubborn, polite], exit_grace=60, terminate_grace=60, kill_grace=60, deadline=Deadline(1.0))
         assert left == []
         assert polite.wait(0) == Exit(9)
         assert stubborn.wait(0) == Exit(-signal.SIGKILL)
@@ -183,8 +181,8 @@ def test_without_threads_everything_runs_here() -> None:
     """At the interpreter's exit the methods are called in this thread, and failures are survived as well."""
     with running(["/bin/cat"]) as inner, running(["/bin/cat"]) as second:
         theirs, failing = Elsewhere(inner), Elsewhere(second, failing=("end_input", "wait", "terminate"))
-        graces = {"exit_grace": 0.2, "terminate_grace": 0.2, "kill_grace": 0.2}
-        assert stop([theirs, failing], **graces, threads=False) == [failing]
+        left = stop([theirs, failing], exit_grace=0.2, terminate_grace=0.2, kill_grace=0.2, threads=False)
+        assert left == [failing]
         assert theirs.threads == failing.threads == {"MainThread"}
         assert second.wait(10) == Exit(-signal.SIGKILL)
 

@@ -25,9 +25,9 @@ def test_due_functions_come_in_order() -> None:
 def test_push_says_whether_the_timer_is_the_earliest() -> None:
     """Only a timer that is earlier than all others needs the sleeper woken."""
     queue = TimerQueue()
-    assert queue.push(Timer(5.0, list, queue.cancel))
-    assert not queue.push(Timer(6.0, list, queue.cancel))
-    assert queue.push(Timer(4.0, list, queue.cancel))
+    assert queue.push(Timer(5.0, bool, queue.cancel))
+    assert not queue.push(Timer(6.0, bool, queue.cancel))
+    assert queue.push(Timer(4.0, bool, queue.cancel))
 
 
 def test_cancelled_timer_does_not_fire() -> None:
@@ -62,7 +62,7 @@ def test_cancelled_timers_do_not_pile_up() -> None:
 def test_timer_of_another_queue_is_refused() -> None:
     """A timer from before a fork is cancelled without counting in the queue of the child."""
     old, new = TimerQueue(), TimerQueue()
-    timer = Timer(1.0, list, new.cancel)
+    timer = Timer(1.0, bool, new.cancel)
     old.push(timer)
     assert not timer.cancel()
     assert len(new) == 0

@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,21 +11,8 @@ import pytest
 from claude_control.process import watch
 from claude_control.process.exits import Exit
 from claude_control.process.transport import SubprocessTransport
-from tests.process.programs import has_watch_thread, python, read_all, read_until, running, sh
+from tests.process.programs import has_watch_thread, hold_watch, python, read_all, read_until, running, sh
 from tests.waiting import wait_until
-
-
-def hold_watch() -> Callable[[], None]:
-    """Keep the watch thread from doing anything until the returned function is called."""
-    held, let_go = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        held.set()
-        let_go.wait(30)
-
-    watch.call_later(0, hold)
-    assert held.wait(10)
-    return let_go.set
 
 
 def test_thread_ends_with_the_last_program() -> None:
@@ -83,7 +69,7 @@ def test_timer_fires_in_time() -> None:
 
 def test_cancelling_the_last_timer_ends_the_thread() -> None:
     """A cancelled timer does not keep the thread alive until its time."""
-    timer = watch.call_later(60, list)
+    timer = watch.call_later(60, bool)
     assert has_watch_thread()
     assert timer.cancel()
     wait_until(lambda: not has_watch_thread(), timeout=2)
@@ -100,7 +86,7 @@ def test_failing_timer_does_not_end_the_thread() -> None:
 def test_timers_are_cheap() -> None:
     """Ten thousand hooks' time-outs are set and cancelled in a moment."""
     start = time.monotonic()
-    for timer in [watch.call_later(60 + number, list) for number in range(10_000)]:
+    for timer in [watch.call_later(60 + number, bool) for number in range(10_000)]:
         timer.cancel()
     assert time.monotonic() - start < 2
 
@@ -187,8 +173,9 @@ def test_tail_does_not_begin_inside_a_character() -> None:
 
 def test_exit_collected_by_somebody_else_is_unknown() -> None:
     """A program that somebody else in this process waited for has ended, and its exit is unknown, never a success."""
-    with running(sh("exit 7")) as transport:
+    with running(sh("read x; exit 7")) as transport:
         release = hold_watch()
+        transport.end_input()
         assert os.waitpid(transport.pid, 0)[0] == transport.pid
         transport.kill()  # nothing: the pid may be anybody's by now
         release()

@@ -1,5 +1,6 @@
 """Requests against what the real programs were asked and what they answered."""
 
+import itertools
 from typing import Any
 
 import attrs
@@ -82,22 +83,21 @@ LISTS = {
 WRONG: list[Any] = [{}, {"a": 1}, "text", 5, True, 0.5]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
 @pytest.mark.parametrize(("subtype", "name"), [(subtype, name) for subtype, names in LISTS.items() for name in names])
-def test_wrong_container_is_a_protocol_error(subtype: str, name: str, wrong: Any) -> None:
+def test_wrong_container_is_a_protocol_error(subtype: str, name: str) -> None:
     """A payload whose list is something else is refused with the whole payload, and never half read."""
     one = next(one for one in ANSWERED if one.request["subtype"] == subtype)
-    payload = {**one.reply.response, name: wrong}
-    with pytest.raises(ProtocolError, match=f"{name} in the answer to {subtype} is not a list") as caught:
-        record_of(one).reply(payload)
-    assert caught.value.raw is payload
+    for wrong in WRONG:
+        payload = {**one.reply.response, name: wrong}
+        with pytest.raises(ProtocolError, match=f"{name} in the answer to {subtype} is not a list") as caught:
+            record_of(one).reply(payload)
+        assert caught.value.raw is payload
 
 
 @pytest.mark.parametrize("one", ANSWERED, ids=str)
-@pytest.mark.parametrize("odd", [None, [], {}, "text", 5, True], ids=repr)
-def test_odd_fields_are_defaults_or_errors(one: Exchange, odd: Any) -> None:
+def test_odd_fields_are_defaults_or_errors(one: Exchange) -> None:
     """Any field of an answer may be missing or of another type: it is its default, or the answer is a protocol error."""
-    for name in one.reply.response:
+    for name, odd in itertools.product(one.reply.response, [None, [], *WRONG]):
         try:
             reply = record_of(one).reply({**one.reply.response, name: odd})
         except ProtocolError as error:
@@ -115,5 +115,5 @@ def test_raw_request_is_the_same_on_the_wire(one: Exchange) -> None:
     fields = {name: value for name, value in one.request.items() if name != "subtype"}
     raw = RawRequest(one.request["subtype"], fields)
     assert raw.body() == one.request
-    assert raw.reply(one.reply.response) is one.reply.response
+    assert raw.reply(one.reply.response) == one.reply.response
     assert raw.needs() == record_of(one).needs()

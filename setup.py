@@ -1,0 +1,5 @@
+"""Everything is in setup.cfg."""
+
+import setuptools
+
+setuptools.setup()

@@ -1,0 +1,32 @@
+"""What every test runs in: no account of the developer's, a temporary folder of its own, and a check for leaks."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+pytest_plugins = ["claude_control.testing.pytest_plugin", "pytester"]
+
+# Variables of a Claude Code that these tests may be running in, or that would lead them to an account.
+_FOREIGN = ("ANTHROPIC_", "CLAUDE_CODE_")
+_FOREIGN_NAMES = ("CLAUDECODE", "CLAUDE_CONFIG_DIR", "CLAUDE_CONTROL_CLI")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Check every test for leaks; `leaks_allowed(reason)` takes one out."""
+    for item in items:
+        item.add_marker("no_leaks")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Hide the developer's Claude Code, and keep temporary files apart from those of other runs on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(_FOREIGN) or name in _FOREIGN_NAMES:
+                patch.delenv(name)
+        folder = str(tmp_path_factory.mktemp("tmp"))
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
+        yield

@@ -1,0 +1,1 @@
+"""Tests of the options: what is taken, what is refused and with which words."""

@@ -1,0 +1,42 @@
+"""Running functions in threads at the same moment, and striking a thread from outside."""
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def together(functions: Sequence[Callable[[], T]], timeout: float = 20.0) -> list[T]:
+    """Run every function in a thread of its own, all released at once; returns their results in order.
+
+    Raises what the first of them raised, and AssertionError if one has not ended after `timeout` seconds.
+    """
+    gate = threading.Barrier(len(functions))
+    results: list[T | None] = [None] * len(functions)
+    errors: list[BaseException] = []
+
+    def run(index: int, function: Callable[[], T]) -> None:
+        gate.wait(timeout)
+        try:
+            results[index] = function()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=item, daemon=True) for item in enumerate(functions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout)
+        assert not thread.is_alive(), "a thread has not ended"
+    if errors:
+        raise errors[0]
+    return results  # type: ignore[return-value]  # every function has returned
+
+
+def strike(thread: threading.Thread, error: type[BaseException]) -> None:
+    """Raise an exception in another thread, as Celery's time limits and debuggers do."""
+    assert thread.ident is not None
+    hit = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(error))
+    assert hit == 1, "no such thread"
