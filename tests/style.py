@@ -18,7 +18,7 @@ EMPTY_NAMES = frozenset(("common", "helpers", "manager", "misc", "types", "utils
 
 # Written in pieces, so that this file does not find itself.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
-MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:root|work|Users)/|/home/(?!me\b|user\b|you\b)\w")
+MACHINE_PATH = re.compile(r"(?<![\w.~}-])/(?:(?:root|work|Users)/|home/(?!me\b|user\b|you\b|linuxbrew\b)\w)")
 
 FOLDERS = ("benchmarks", "claude_control", "docs", "tests", ".ci")
 TEXTS = frozenset((".cfg", ".ini", ".js", ".html", ".json", ".jsonl", ".md", ".py", ".sh", ".toml", ".txt", ""))

@@ -149,7 +149,9 @@ WAITS: dict[str, Callable[[Deadline], Any]] = {
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
 @pytest.mark.parametrize("timeout", [None, 30.0])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Struck, SystemExit])
-def test_worker_is_struck_soon(wait: Callable[[Deadline], Any], timeout: float | None, error: type[BaseException]) -> None:
+def test_worker_is_struck_soon(
+    wait: Callable[[Deadline], Any], timeout: float | None, error: type[BaseException]
+) -> None:
     """An exception raised in a waiting worker lands within a slice, whatever kind it is."""
     caught: list[tuple[type[BaseException], float]] = []
     waiting = threading.Event()

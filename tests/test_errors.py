@@ -11,7 +11,7 @@ import pytest
 from claude_control import errors
 from claude_control.errors import ClaudeControlError
 
-CLASSES = [getattr(errors, name) for name in errors.__all__]
+CLASSES: list[type[ClaudeControlError]] = [getattr(errors, name) for name in errors.__all__]
 SAMPLES: dict[str, Any] = {"looked": ("here", "there"), "exit_code": 3, "signal": 9, "timeout": 2.5, "raw": {"a": [1]}}
 
 

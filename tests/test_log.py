@@ -55,14 +55,14 @@ def configured() -> Iterator[io.StringIO]:
     structlog.reset_defaults()
 
 
-# -- in a fresh interpreter -----------------------------------------------------------------------------------------------
+# -- in a fresh interpreter --------------------------------------------------------------------------------------------
 
 QUIET = """
 import logging, sys
 {first}
 from claude_control import log
 logger = log.get("claude_control.test")
-logger.debug("a.debug", n=1); logger.info("an.info", n=1); logger.warning("a.warning", n=1); logger.error("an.error", n=1)
+for method in (logger.debug, logger.info, logger.warning, logger.error): method("an.event", n=1)
 print("structlog" in sys.modules, "asyncio" in sys.modules)
 """
 
@@ -102,8 +102,8 @@ logger.warning("a.warning", size=3); print(before, "structlog" in sys.modules)
 def test_structlog_that_is_imported_but_not_configured_prints_nothing() -> None:
     """Bare structlog prints to stdout; our records do not, even if the user's program has imported it."""
     done = run(QUIET.format(first="import structlog"))
-    assert done.stdout == "True True\n" or done.stdout == "True False\n"
-    assert done.stderr == ""
+    assert done.stdout.startswith("True ")
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
 def test_half_imported_structlog_is_no_error() -> None:
@@ -112,7 +112,7 @@ def test_half_imported_structlog_is_no_error() -> None:
     assert (done.stdout, done.stderr) == ("True False\n", "")
 
 
-# -- where records go -------------------------------------------------------------------------------------------------------
+# -- where records go --------------------------------------------------------------------------------------------------
 
 
 def test_fields_arrive_in_the_standard_tree(caught: list[logging.LogRecord]) -> None:
@@ -136,9 +136,7 @@ def test_percent_signs_are_no_format(caught: list[logging.LogRecord]) -> None:
     assert caught[0].getMessage() == "100 %s"
 
 
-def test_configured_structlog_gets_the_records(
-    configured: io.StringIO, caught: list[logging.LogRecord]
-) -> None:
+def test_configured_structlog_gets_the_records(configured: io.StringIO, caught: list[logging.LogRecord]) -> None:
     """Where the user has configured structlog, records go through that chain and not into the standard tree."""
     log.get("claude_control.here").warning("a.warning", size=3)
     assert json.loads(configured.getvalue()) == {"event": "a.warning", "level": "warning", "size": 3}
@@ -164,12 +162,14 @@ def test_structlog_configured_later_is_seen(caught: list[logging.LogRecord]) -> 
     assert entries == [{"event": "after", "size": 1}]
 
 
-CLASHES = sorted({*vars(logging.makeLogRecord({})), "message", "asctime", "stacklevel", "method_name", "extra", "logger"})
+CLASHES = sorted(
+    {*vars(logging.makeLogRecord({})), "message", "asctime", "stacklevel", "method_name", "extra", "logger"}
+)
 
 
 @pytest.mark.parametrize("name", CLASHES)
 def test_clashing_field_does_not_raise(name: str, caught: list[logging.LogRecord]) -> None:
-    """A field that is called like an attribute of log records, or like a parameter on the way, arrives under another name."""
+    """A field called like an attribute of log records, or like a parameter on the way, arrives under another name."""
     log.get("claude_control.here").warning("a.warning", **{name: "odd"})
     assert caught[0].getMessage() == "a.warning"
     assert "odd" in (getattr(caught[0], f"cc_{name}", None), getattr(caught[0], name, None))
@@ -204,13 +204,15 @@ def test_broken_chain_does_not_reach_the_caller(capsys: pytest.CaptureFixture[st
     assert "ZeroDivisionError: theirs" in capsys.readouterr().err
 
 
-# -- secrets ------------------------------------------------------------------------------------------------------------------
+# -- secrets -----------------------------------------------------------------------------------------------------------
 
 
 def test_secrets_are_redacted_in_records(caught: list[logging.LogRecord]) -> None:
     """A record never carries a key of the API, wherever in its fields it was."""
     env = {"PATH": "/bin", "ANTHROPIC_API_KEY": SECRET, "NOTE": f"uses {SECRET}"}
-    log.get("claude_control.here").warning("a.warning", said=f"key {SECRET}!", environment={"env": env}, argv=["-k", SECRET])
+    log.get("claude_control.here").warning(
+        "a.warning", said=f"key {SECRET}!", environment={"env": env}, argv=["-k", SECRET]
+    )
     text = repr(vars(caught[0]))
     assert SECRET not in text
     assert text.count("[redacted]") == 4

@@ -77,7 +77,7 @@ def test_kept_rules_pass(name: str, text: str) -> None:
         ("see /ro" + "ot/notes", "a.md:1 names a path of one machine"),
         ("see /ho" + "me/alice/notes", "a.md:1 names a path of one machine"),
         (f"see {sources.ROOT}", "a.md:1 names a path of one machine"),
-        ("see ~/.claude/local, /usr/bin/env and https://x.example/work/", ""),
+        ("see ~/.claude/local, /usr/bin/env, {folder}/home/a and https://x.example/work/", ""),
     ],
 )
 def test_text_line_is_judged(line: str, complaint: str) -> None:

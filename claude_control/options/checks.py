@@ -35,9 +35,13 @@ __all__ = [
 ]
 
 KIB = 1024
+"""Bytes of a kibibyte."""
+
 MIB = 1024 * KIB
+"""Bytes of a mebibyte."""
 
 Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+"""What attrs calls with the record, the field and the value."""
 
 _PLACE = re.compile(r"[\[.].*", re.DOTALL)  # where in the option's value
 _SHOWN = 80  # characters of a wrong value that an error repeats: enough to find it in the code

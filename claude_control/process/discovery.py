@@ -25,7 +25,6 @@ _PLACES = (
     "/usr/local/bin/claude",
     "/usr/bin/claude",
     "/opt/homebrew/bin/claude",
-    "/home/linuxbrew/.linuxbrew/bin/claude",
     "~/.npm-global/bin/claude",
     "~/node_modules/.bin/claude",
     "~/.yarn/bin/claude",

@@ -45,7 +45,6 @@ class Loop:
         self.selector.register(self._wake_reading.fd, selectors.EVENT_READ, self._woken)
         self._polled: set[Watched] = set()  # those without a pidfd
         self._lingering: dict[Watched, float] = {}  # ended, stderr still open: when it is dropped
-        self._settled: list[Watched] = []
 
     def wake(self) -> None:
         """End the present wait, or the next one at once."""
@@ -81,12 +80,6 @@ class Loop:
     def drop(self, watched: Watched) -> None:
         """Read no more of its stderr; a process that still runs is followed to its end."""
         self._close_stderr(watched)
-        self._settled.append(watched)
-
-    def take_settled(self) -> list[Watched]:
-        """Return the processes of which nothing is held any more, once."""
-        settled, self._settled = self._settled, []
-        return settled
 
     def close(self) -> None:
         """Close the loop's own descriptors."""
@@ -128,7 +121,7 @@ class Loop:
         if is_open:
             self._lingering[watched] = time.monotonic() + GRACE
         watched.tell_exit()
-        self._settle(watched)
+        self._forget_if_over(watched)
 
     def _keep_polling(self, watched: Watched) -> None:
         """Turn to polling when the pidfd said that it ended and the exit cannot be collected (a debugger holds it)."""
@@ -148,12 +141,9 @@ class Loop:
         if watched.stderr is not None and watched.stderr.fd >= 0:
             self.selector.unregister(watched.stderr.fd)
             watched.stderr.close()
-        self._settle(watched)
+        self._forget_if_over(watched)
 
-    def _settle(self, watched: Watched) -> None:
-        """Forget the process when it has ended and its stderr is closed."""
+    def _forget_if_over(self, watched: Watched) -> None:
         is_open = watched.stderr is not None and watched.stderr.fd >= 0
-        if watched.exit is None or is_open or watched not in self.watched:
-            return
-        self.watched.discard(watched)
-        self._settled.append(watched)
+        if watched.exit is not None and not is_open:
+            self.watched.discard(watched)

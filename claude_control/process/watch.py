@@ -35,7 +35,7 @@ class Watch:
         self._ending: threading.Thread | None = None  # the last thread, which ends or has ended
         self._loop: Loop | None = None
         self._arrivals: list[Watched] = []
-        self._departures: list[Watched] = []
+        self._departures: list[tuple[Watched, threading.Event]] = []
         self._timers = TimerQueue()
         self._woken = False  # one byte in the wake-up pipe is enough
 
@@ -50,15 +50,18 @@ class Watch:
 
         If it was the last thing to watch, the thread has ended when this returns.
         """
-        if threading.current_thread() is self._thread:
-            self._depart(watched)
+        done = threading.Event()
+        with self._lock:
+            if self._thread is None:
+                done.set()  # nothing is watched, so nothing is held of this one
+            else:
+                self._departures.append((watched, done))
+                self._wake()
+        if threading.current_thread() in (self._thread, self._ending):
             return
-        if not watched.settled.is_set():
-            self._depart(watched)
-            wait_event(watched.settled, Deadline(_FORGET_PATIENCE))
-        ending = self._ending
-        if ending is not None and ending is not threading.current_thread():
-            ending.join(_FORGET_PATIENCE)
+        wait_event(done, Deadline(_FORGET_PATIENCE))
+        if self._ending is not None:
+            self._ending.join(_FORGET_PATIENCE)
 
     def call_later(self, seconds: float, function: Callable[[], object]) -> Timer:
         """Call `function` in the watch thread; it must neither block nor run anything of the user's."""
@@ -73,11 +76,6 @@ class Watch:
         return timer
 
     # -- private: any thread ----------------------------------------------------------------------------------------
-
-    def _depart(self, watched: Watched) -> None:
-        with self._lock:
-            self._departures.append(watched)
-            self._wake()
 
     def _cancel(self, timer: Timer) -> bool:
         with self._lock:
@@ -122,13 +120,11 @@ class Watch:
     def _run(self, loop: Loop) -> None:
         over = False
         while not over:
-            for function in self._take(loop):
-                guarded(function, "timer")
+            departed = self._take(loop)
             loop.tick()
-            settled = loop.take_settled()
             over = self._end_if_idle(loop)
-            for watched in settled:
-                watched.settled.set()
+            for event in departed:  # after the decision: whoever waits for it knows whether the thread ends
+                event.set()
             if not over:
                 loop.wait(self._next_timer())
 
@@ -136,8 +132,8 @@ class Watch:
         with self._lock:
             return self._timers.next
 
-    def _take(self, loop: Loop) -> list[Callable[[], object]]:
-        """Hand new tasks to the loop; returns the functions of timers whose time has come."""
+    def _take(self, loop: Loop) -> list[threading.Event]:
+        """Do what there is to do; returns the events of those who wait for their departure."""
         with self._lock:
             self._woken = False
             arrivals, self._arrivals = self._arrivals, []
@@ -145,9 +141,11 @@ class Watch:
             due = self._timers.due(time.monotonic())
         for watched in arrivals:
             guarded(functools.partial(loop.add, watched), "arrival")
-        for watched in departures:
+        for watched, _ in departures:
             guarded(functools.partial(loop.drop, watched), "departure")
-        return due
+        for function in due:
+            guarded(function, "timer")
+        return [event for _, event in departures]
 
     def _end_if_idle(self, loop: Loop) -> bool:
         with self._lock:

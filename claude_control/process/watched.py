@@ -24,7 +24,6 @@ class Watched:
     """One child process that the watch follows.
 
     `exited` is set when it has ended, was collected and its stderr was read as far as it had come; `exit` says how.
-    `settled` is set when the watch has closed its descriptors of it.
     """
 
     __slots__ = (
@@ -38,7 +37,6 @@ class Watched:
         "exited",
         "pid",
         "pidfd",
-        "settled",
         "stderr",
     )
 
@@ -56,7 +54,6 @@ class Watched:
         self.stderr = stderr
         self.exit: Exit | None = None
         self.exited = threading.Event()
-        self.settled = threading.Event()
         self._pid_lock = threading.Lock()  # held while the pid is signalled or collected: then it may be a stranger's
         self._owner = os.getpid()
         self._on_stderr = on_stderr

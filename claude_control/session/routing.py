@@ -83,9 +83,7 @@ class Router:
         """The uuid of our prompt that was written and has no result yet."""
         self.running = False
         """Whether that prompt has begun."""
-        self._over = (
-            False  # 2.1.332: it had begun and the program is done with it, but the result that names it has not come
-        )
+        self._over = False  # 2.1.332: the program is done with that prompt, but the result that names it has not come
         self.state: str | None = None
         """The program's own word for its state.
 

@@ -187,6 +187,7 @@ def test_server_in_this_process_is_refused_for_now(server: Any) -> None:
         ("mcp_servers", {"m": {"url": "canary", "command": 5}}),
         ("mcp_servers", ["canary"]),
         ("extra_args", {"debug": b"canary"}),
+        ("extra_args", ["canary"]),
     ],
 )
 def test_error_repeats_nothing_of_a_secret_option(name: str, value: Any) -> None:

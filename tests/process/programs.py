@@ -10,6 +10,7 @@ from pathlib import Path
 from claude_control.process import orphans, watch
 from claude_control.process.exits import Exit
 from claude_control.process.transport import SubprocessTransport
+from tests.waiting import wait_until
 
 PATH = os.environ.get("PATH", os.defpath)
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,6 +82,13 @@ def watchdogs(parent: int) -> list[int]:
             if len(words) > 5 and words[3].endswith(b"_watchdog.py") and words[4] == str(parent).encode():
                 found.append(pid)
     return found
+
+
+def the_watchdog(parent: int) -> int:
+    """The one watchdog of a process, as soon as it can be seen: a program that is just being started has no command line."""
+    wait_until(lambda: watchdogs(parent))
+    (pid,) = watchdogs(parent)
+    return pid
 
 
 def has_watch_thread() -> bool:

@@ -88,7 +88,7 @@ def test_error_lists_every_place(environ: dict[str, str], tmp_path: Path) -> Non
         "usual place",
     ]
     assert "is a directory" in looked[1]
-    assert f"{tmp_path}/home/a/claude does not exist" in looked[3]
+    assert f"{tmp_path / 'home' / 'a' / 'claude'} does not exist" in looked[3]
     assert all(entry in str(caught.value) for entry in looked)
     assert "npm install" in str(caught.value) and "cli_path" in str(caught.value)
     assert caught.value.phase == "start"
@@ -134,6 +134,8 @@ def test_command_is_made_absolute(environ: dict[str, str], tmp_path: Path, monke
     assert find_program("tools/claude", environ).command == (path,)
     assert find_program("~/tools/claude", environ).command == (path,)
     assert find_program(Path("tools/claude"), environ).command == (path,)
+    monkeypatch.chdir(tmp_path / "home/tools")
+    assert find_program("claude", environ).command == (path,)
 
 
 def test_whole_command_is_taken(environ: dict[str, str], tmp_path: Path) -> None:

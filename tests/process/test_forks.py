@@ -10,7 +10,7 @@ import pytest
 from claude_control.errors import ForkedError
 from claude_control.process import forks, orphans, watch
 from claude_control.process.exits import Exit
-from tests.process.programs import has_watch_thread, hold_watch, running, sh, watchdogs
+from tests.process.programs import has_watch_thread, hold_watch, running, sh, the_watchdog, watchdogs
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
@@ -139,15 +139,14 @@ def test_child_leaves_the_watchdog_alone() -> None:
 
     def guard() -> object:
         with guarded():
-            during = len(watchdogs(os.getpid()))
-        return during, len(watchdogs(os.getpid()))
+            own = the_watchdog(os.getpid())
+        return own > 0, watchdogs(os.getpid())
 
     with guarded() as marker:
-        before = watchdogs(os.getpid())
-        assert len(before) == 1
+        before = the_watchdog(os.getpid())
         assert in_child(lambda: orphans.release(marker)) == "None"
-        assert in_child(guard) == "(1, 0)"
-        assert watchdogs(os.getpid()) == before
+        assert in_child(guard) == "(True, [])"
+        assert watchdogs(os.getpid()) == [before]
     assert watchdogs(os.getpid()) == []
 
 

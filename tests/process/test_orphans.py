@@ -15,7 +15,7 @@ import pytest
 
 from claude_control.process import orphans
 from claude_control.process.exits import Exit
-from tests.process.programs import PATH, ROOT, is_dead, python, read_until, running, sh, watchdogs
+from tests.process.programs import PATH, ROOT, is_dead, python, read_until, running, sh, the_watchdog, watchdogs
 from tests.waiting import wait_until
 
 HOST = """
@@ -157,10 +157,10 @@ def test_watchdog_is_one_for_all_and_ends_with_the_last(marker: str) -> None:
     markers = [marker, *(orphans.new_marker() for _ in range(20))]
     for each in markers:
         assert orphans.guard(each)
-    assert len(watchdogs(os.getpid())) == 1
+    assert the_watchdog(os.getpid())
     for each in markers[1:] * 2:
         orphans.release(each)
-    assert len(watchdogs(os.getpid())) == 1
+    assert the_watchdog(os.getpid())
     orphans.release(marker)
     assert watchdogs(os.getpid()) == []
 
@@ -169,7 +169,7 @@ def test_watchdog_knows_no_secret_and_holds_nothing(marker: str, monkeypatch: py
     """The watchdog has no environment of ours, no directory, no terminal, no descriptor, and is not big."""
     monkeypatch.setenv("SECRET", "value")
     assert orphans.guard(marker)
-    (pid,) = watchdogs(os.getpid())
+    pid = the_watchdog(os.getpid())
     wait_until(lambda: ignored_signals(pid) >= {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     assert set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")) <= {b"", b"LC_CTYPE=C.UTF-8"}
     assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
@@ -191,15 +191,15 @@ def ignored_signals(pid: int) -> set[int]:
 def test_killed_watchdog_is_replaced(marker: str) -> None:
     """A watchdog that was killed is replaced at the next start."""
     assert orphans.guard(marker)
-    (pid,) = watchdogs(os.getpid())
+    pid = the_watchdog(os.getpid())
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not watchdogs(os.getpid()))
     other = orphans.new_marker()
     assert orphans.guard(other)
-    (successor,) = watchdogs(os.getpid())
+    successor = the_watchdog(os.getpid())
     assert successor != pid
     orphans.release(other)
-    assert watchdogs(os.getpid()) == [successor]
+    assert the_watchdog(os.getpid()) == successor
 
 
 def test_successor_is_told_every_marker() -> None:
@@ -264,7 +264,7 @@ def test_embedded_interpreter_is_not_run(marker: str, monkeypatch: pytest.Monkey
     """Where sys.executable names no Python, one beside it or in PATH runs the watchdog."""
     monkeypatch.setattr(sys, "executable", "/usr/bin/uwsgi")
     assert orphans.guard(marker)
-    (pid,) = watchdogs(os.getpid())
+    pid = the_watchdog(os.getpid())
     assert Path(f"/proc/{pid}/exe").readlink().name.startswith("python")
 
 
@@ -290,7 +290,7 @@ def test_broken_interpreter_is_passed_over(marker: str, tmp_path: Path, monkeypa
 
     wait_until(is_guarded)
     assert orphans.guard(marker)
-    (pid,) = watchdogs(os.getpid())
+    pid = the_watchdog(os.getpid())
     assert Path(f"/proc/{pid}/exe").readlink().name.startswith("python3")
 
 
@@ -301,13 +301,13 @@ def test_unreadable_interpreter_is_passed_over(marker: str, tmp_path: Path, monk
     refused.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(refused))
     assert orphans.guard(marker)
-    assert len(watchdogs(os.getpid())) == 1
+    assert the_watchdog(os.getpid())
 
 
 def test_stopped_watchdog_is_replaced(marker: str) -> None:
     """A watchdog that does not listen blocks nobody: it is replaced as soon as its pipe is full."""
     assert orphans.guard(marker)
-    (pid,) = watchdogs(os.getpid())
+    pid = the_watchdog(os.getpid())
     os.kill(pid, signal.SIGSTOP)
     start = time.monotonic()
     for _ in range(2500):
@@ -315,7 +315,7 @@ def test_stopped_watchdog_is_replaced(marker: str) -> None:
         assert orphans.guard(other)
         orphans.release(other)
     assert time.monotonic() - start < 10
-    (successor,) = watchdogs(os.getpid())
+    successor = the_watchdog(os.getpid())
     assert successor != pid
 
 

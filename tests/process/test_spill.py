@@ -60,6 +60,7 @@ def test_close_removes_everything_and_can_be_repeated(files: SpillFiles, folder:
     """After close nothing is left, closing again does nothing, and later files get a new directory."""
     files.write("a", b"\x00\xff")
     files.write("b", "x\ud800")
+    assert "files=2" in repr(files)
     assert len(list(folder.iterdir())) == 1
     files.close()
     files.close()

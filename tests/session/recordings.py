@@ -1,7 +1,7 @@
 """Recorded conversations of the real programs, and whose each frame was, as one can tell in hindsight.
 
-A recording has the prompts as they were written ("in") and the frames as they came ("out"), without control frames; most
-keys are left out, long texts are cut, and prompts are called P1, P2 and so on.
+A recording has the prompts as they were written ("in") and the frames as they came ("out"), without control frames;
+most keys are left out, long texts are cut, and prompts are called P1, P2 and so on.
 """
 
 import functools
@@ -57,7 +57,7 @@ def _read(file: Path) -> Recording:
     return Recording(file.parts[-3], file.stem, tuple(json.loads(line) for line in lines))
 
 
-# -- routing a recording --------------------------------------------------------------------------------------------------
+# -- routing a recording -----------------------------------------------------------------------------------------------
 
 
 @attrs.define
@@ -124,7 +124,7 @@ def replay(one: Recording) -> Replay:
     return done
 
 
-# -- hindsight --------------------------------------------------------------------------------------------------------------
+# -- hindsight ---------------------------------------------------------------------------------------------------------
 
 
 @attrs.define

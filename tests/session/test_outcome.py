@@ -73,14 +73,24 @@ TOLD: dict[str, tuple[dict[str, Any], Outcome]] = {
     ),
     "no key, 2.0.75": ({"is_error": True, "result": "Invalid API key · Please run /login"}, Outcome.AUTHENTICATION),
     "401, 2.1.332": (
-        {"is_error": True, "terminal_reason": "api_error", "api_error_status": 401, "result": "Failed to authenticate."},
+        {
+            "is_error": True,
+            "terminal_reason": "api_error",
+            "api_error_status": 401,
+            "result": "Failed to authenticate.",
+        },
         Outcome.AUTHENTICATION,
     ),
     "403": ({"is_error": True, "api_error_status": 403, "result": "API Error: 403"}, Outcome.AUTHENTICATION),
     "429": ({"is_error": True, "api_error_status": 429, "result": "API Error: 429"}, Outcome.RATE_LIMITED),
     "529": ({"is_error": True, "api_error_status": 529, "result": "API Error: 529"}, Outcome.API_ERROR),
     "unknown model, 2.1.332": (
-        {"is_error": True, "terminal_reason": "api_error", "api_error_status": 404, "result": "There's an issue with the"},
+        {
+            "is_error": True,
+            "terminal_reason": "api_error",
+            "api_error_status": 404,
+            "result": "There's an issue with the",
+        },
         Outcome.API_ERROR,
     ),
     "API error, 2.1.7": ({"is_error": True, "result": 'API Error: 400 {"type":"error"}'}, Outcome.API_ERROR),
@@ -88,9 +98,16 @@ TOLD: dict[str, tuple[dict[str, Any], Outcome]] = {
         {"is_error": True, "terminal_reason": "api_error", "stop_reason": "refusal", "result": "API Error: safeguards"},
         Outcome.REFUSED,
     ),
-    "schema never met": ({"subtype": "error_max_structured_output_retries", "is_error": True}, Outcome.STRUCTURED_OUTPUT),
+    "schema never met": (
+        {"subtype": "error_max_structured_output_retries", "is_error": True},
+        Outcome.STRUCTURED_OUTPUT,
+    ),
     "session crash, 2.1.332": (
-        {"subtype": "error_during_execution", "is_error": True, "errors": ["", "[session_crash] error_name=AbortError"]},
+        {
+            "subtype": "error_during_execution",
+            "is_error": True,
+            "errors": ["", "[session_crash] error_name=AbortError"],
+        },
         Outcome.EXECUTION_ERROR,
     ),
     "resume of nothing, 2.1.332": (

@@ -15,7 +15,7 @@ OLD_VERSIONS = ["2.0.75", "2.1.7"]
 KINDS = ["plain", "partial"]
 
 
-# -- recorded conversations -------------------------------------------------------------------------------------------------
+# -- recorded conversations --------------------------------------------------------------------------------------------
 
 
 def test_recordings_are_there() -> None:
@@ -90,7 +90,7 @@ def story(one: Recording, prompts: set[str]) -> list[str]:
 
 
 def test_prompt_folded_into_a_turn_of_the_old_program() -> None:
-    """A prompt that waits while a notification's turn runs a tool is folded into it, and gets that turn's result (2.1.7)."""
+    """A prompt that waits while a notification's turn runs a tool is folded into it, and gets its result (2.1.7)."""
     assert story(recording("2.1.7", "folded_into_background"), {"P2"}) == [
         "> P2",
         "system init: program",
@@ -126,7 +126,7 @@ def test_prompt_folded_into_a_turn_of_the_new_program() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_background_task_between_two_prompts(kind: str) -> None:
-    """The turn about a task that ended between two prompts is the program's, though our prompt was written first (2.1.7)."""
+    """The turn about a task that ended is the program's, though our prompt was written before it (2.1.7)."""
     told = [line for line in story(recording("2.1.7", f"background_{kind}"), {"P2"}) if "stream" not in line]
     assert told[: told.index("> P3")] == [
         "> P2",
@@ -142,7 +142,7 @@ def test_background_task_between_two_prompts(kind: str) -> None:
 
 
 def test_interrupt_that_drops_the_prompt() -> None:
-    """A prompt that an interrupt dropped before it began ends without a result, and the next one is its own (2.1.332)."""
+    """A prompt that an interrupt dropped before it began ends without a result; the next one is its own (2.1.332)."""
     done = replay(recording(MODERN, "interrupted_cancel_queued"))
     assert done.ended[0] == ("P1", None)
     assert done.begun[0] == "P2"
@@ -156,7 +156,7 @@ def test_prompts_of_send_share_a_turn() -> None:
         assert [prompt for prompt, _ in folded.ended] == ["P1", "P3"]
 
 
-# -- situations ---------------------------------------------------------------------------------------------------------------
+# -- situations --------------------------------------------------------------------------------------------------------
 
 
 def modern() -> Router:
@@ -226,7 +226,7 @@ def test_nothing_is_written_beside_a_prompt(router: Router) -> None:
 
 
 def test_idle_ends_what_has_no_result() -> None:
-    """A prompt that the program is done with, and for which no result came until it rests, ends without one (2.1.332)."""
+    """A prompt that is said to be over, and for which no result came until idle, ends without one (2.1.332)."""
     router = modern()
     router.route(state("running"))
     router.written("a", ours=True)
@@ -245,7 +245,7 @@ def test_program_that_never_says_its_state_ends_turns_at_once() -> None:
 
 
 def test_prompt_of_send_without_a_result_is_forgotten() -> None:
-    """A prompt of `send()` that was cancelled, or is over when the program rests, does not hold up the next one (2.1.332)."""
+    """A prompt of `send()` that was cancelled, or is over at idle, does not hold up the next one (2.1.332)."""
     router = modern()
     for uuid in ("a", "b", "c"):
         router.written(uuid, ours=False)
@@ -258,7 +258,7 @@ def test_prompt_of_send_without_a_result_is_forgotten() -> None:
 
 
 def test_unnamed_result_is_ours_unless_it_says_otherwise() -> None:
-    """A result that names no prompt ends our turn, for it may be the program's last; one with an origin does not (2.1.332)."""
+    """A result that names nobody ends our turn: it may be the program's last; one with an origin does not (2.1.332)."""
     router = modern()
     assert router.route(result()) == Decision(Place.PROGRAM)
     router.written("a", ours=True)
@@ -268,7 +268,7 @@ def test_unnamed_result_is_ours_unless_it_says_otherwise() -> None:
 
 
 def test_visible_state_frames_go_where_the_turn_is() -> None:
-    """State frames that the user asked for are messages like others; those meant for the SDK go to taps only (2.1.332)."""
+    """State frames that the user asked for are messages; those meant for the SDK go to taps only (2.1.332)."""
     router = modern()
     shown = {"type": "system", "subtype": "session_state_changed", "state": "running"}
     assert router.route(shown).place is Place.PROGRAM
@@ -359,7 +359,7 @@ def test_prompt_of_send_folded_into_a_notification_turn_is_answered() -> None:
 
 
 def test_prompt_of_send_without_an_echo_is_answered_in_order() -> None:
-    """Results without an echo answer the prompts of `send()` in the order in which they were written (2.0.75, 2.1.7)."""
+    """Results without an echo answer prompts of `send()` in the order of writing (2.0.75, 2.1.7)."""
     router = old()
     router.written("a", ours=False)
     router.written("b", ours=False)
@@ -377,7 +377,7 @@ def test_crash_without_any_frame_ends_the_turn() -> None:
     assert router.route(result(subtype="error_during_execution")) == Decision(Place.TURN, ends=True)
 
 
-# -- anything ---------------------------------------------------------------------------------------------------------------
+# -- anything ----------------------------------------------------------------------------------------------------------
 
 ODD: list[Any] = [None, {}, [], [[]], {"a": {}}, 1, True, "", "text"]
 
@@ -410,7 +410,8 @@ strange = st.fixed_dictionaries(
         "isReplay": st.booleans() | json_values,
         "origin": st.just({"kind": "task-notification"}) | json_values,
         "sdk_host_only": st.booleans(),
-        "message": st.sampled_from([NOTIFICATION["message"], BACKGROUND["message"], echo("a")["message"]]) | json_values,
+        "message": st.sampled_from([NOTIFICATION["message"], BACKGROUND["message"], echo("a")["message"]])
+        | json_values,
     },
 )
 steps = st.lists(st.tuples(st.just("ask") | st.just("send"), uuids) | strange | altered(), max_size=30)

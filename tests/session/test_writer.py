@@ -65,7 +65,7 @@ def begun(ticket: Ticket) -> bool:
     return True
 
 
-# -- ways to write ----------------------------------------------------------------------------------------------------------
+# -- ways to write -----------------------------------------------------------------------------------------------------
 
 
 def test_short_line_is_written_at_once(pipe: Pipe) -> None:
@@ -122,7 +122,7 @@ def test_full_pipe_does_not_hold_up_the_caller(pipe: Pipe) -> None:
     assert ticket.wait(Deadline(10))
 
 
-# -- order --------------------------------------------------------------------------------------------------------------------
+# -- order -------------------------------------------------------------------------------------------------------------
 
 
 def test_short_line_never_overtakes_a_long_one(pipe: Pipe) -> None:
@@ -185,7 +185,7 @@ def test_slow_reader_gets_whole_lines(pipe: Pipe) -> None:
     assert found == lines
 
 
-# -- taking back --------------------------------------------------------------------------------------------------------------
+# -- taking back -------------------------------------------------------------------------------------------------------
 
 
 def test_waiting_line_can_be_taken_back(pipe: Pipe) -> None:
@@ -214,7 +214,7 @@ def test_line_is_taken_back_or_written_never_both(pipe: Pipe) -> None:
     assert pipe.transport.take(len(SHORT)) == SHORT
 
 
-# -- flush --------------------------------------------------------------------------------------------------------------------
+# -- flush -------------------------------------------------------------------------------------------------------------
 
 
 def test_flush_waits_for_every_line(pipe: Pipe) -> None:
@@ -241,11 +241,11 @@ def test_flush_does_not_wait_for_what_was_taken_back(pipe: Pipe) -> None:
     assert results == [True]
 
 
-# -- closing ------------------------------------------------------------------------------------------------------------------
+# -- closing -----------------------------------------------------------------------------------------------------------
 
 
 def test_close_drops_what_waits(pipe: Pipe) -> None:
-    """At close the line that is being written is finished, the others fail and are not written, and no more are taken."""
+    """At close the line that is being written is finished, the others fail unwritten, and no more are taken."""
     failed: list[OSError] = []
     first = pipe.put(LONG)
     assert begun(first)
@@ -280,13 +280,14 @@ def test_dropped_line_always_shows_its_error(pipe: Pipe) -> None:
         own = Pipe(PipeTransport())
         own.put(LONG)
         ticket = own.put(SHORT)
-        taken, _ = together([lambda: (own.writer.withdraw(ticket), ticket.error)[0], own.writer.close])  # noqa: B023
-        assert taken is False or ticket.error is not None
+        withdraw: Callable[[], object] = lambda: own.writer.withdraw(ticket) or ticket.error  # noqa: B023, E731
+        seen, _ = together([withdraw, own.writer.close])
+        assert seen, "not taken back, and no error to be seen"
         assert ticket.error is not None and ticket.done.is_set()
         own.end()
 
 
-# -- errors -------------------------------------------------------------------------------------------------------------------
+# -- errors ------------------------------------------------------------------------------------------------------------
 
 
 def test_dead_program_fails_every_line(pipe: Pipe) -> None:
@@ -345,7 +346,7 @@ def test_odd_error_of_a_transport_reaches_the_ticket() -> None:
     pipe.end()
 
 
-# -- the thread -------------------------------------------------------------------------------------------------------------
+# -- the thread --------------------------------------------------------------------------------------------------------
 
 
 def test_thread_ends_when_idle(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def naive(stream: bytes, limit: int) -> list[bytes | LongLine]:
     return [LongLine(len(line), line[:HEAD_BYTES]) if len(line) > limit else line for line in lines]
 
 
-# -- lines ------------------------------------------------------------------------------------------------------------------
+# -- lines -------------------------------------------------------------------------------------------------------------
 
 
 @CUT
@@ -159,11 +159,11 @@ def test_skipped_line_takes_no_memory(chunk: int) -> None:
     ],
 )
 def test_long_control_lines_are_told_apart(head: bytes, is_control: bool) -> None:
-    """A lost line counts as control only by its own type: a text that speaks of control messages does not end a session."""
+    """A lost line counts as control only by its own type: a text about control messages ends no session."""
     assert LongLine(10**9, head).is_control is is_control
 
 
-# -- objects ----------------------------------------------------------------------------------------------------------------
+# -- objects -----------------------------------------------------------------------------------------------------------
 
 
 def counts(decoder: Decoder) -> tuple[int, int]:
@@ -301,7 +301,9 @@ def test_number_of_a_request_survives_its_echo(number: int) -> None:
     decoder, tool_input = Decoder(), {"id": number, "deep": [{"n": number}], "f": 1.5}
     frame = decoder.decode(json.dumps({"type": "control_request", "request": {"input": tool_input}}).encode())
     assert frame is not None and frame["request"]["input"] == tool_input
-    assert all(type(value) is int for value in (frame["request"]["input"]["id"], frame["request"]["input"]["deep"][0]["n"]))
+    assert all(
+        type(value) is int for value in (frame["request"]["input"]["id"], frame["request"]["input"]["deep"][0]["n"])
+    )
     echo = json.loads(encode({"type": "control_response", "updatedInput": frame["request"]["input"]}))
     assert echo["updatedInput"] == tool_input
     assert type(echo["updatedInput"]["id"]) is int

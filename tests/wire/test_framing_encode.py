@@ -57,7 +57,11 @@ def test_every_json_value_becomes_one_strict_line(record: dict[str, Any]) -> Non
 
 
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
 )
 
@@ -145,7 +149,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 @WAYS
 @pytest.mark.parametrize(("record", "where"), REFUSED.values(), ids=REFUSED)
 def test_value_is_refused_with_its_place(record: dict[Any, Any], where: str, beside: dict[str, Any]) -> None:
-    """A value without a JSON form is refused as the caller's mistake, and the message says where it stands and what it is."""
+    """A value without a JSON form is the caller's mistake, and the message says where it stands and what it is."""
     with pytest.raises(OptionsError) as caught:
         encode({**record, **beside})
     assert where in str(caught.value)

@@ -21,7 +21,7 @@ def two(*_arguments: Any) -> None:
     """Stand for another."""
 
 
-# -- registration ---------------------------------------------------------------------------------------------------------------
+# -- registration ------------------------------------------------------------------------------------------------------
 
 
 def test_hooks_are_registered_by_id() -> None:
@@ -83,7 +83,7 @@ def test_registration_is_json() -> None:
     assert json.loads(encode(config)) == config
 
 
-# -- outputs ----------------------------------------------------------------------------------------------------------------
+# -- outputs -----------------------------------------------------------------------------------------------------------
 
 
 def specific(event: str, **fields: Any) -> dict[str, Any]:
@@ -144,7 +144,9 @@ def test_python_names_are_translated(python: str, wire: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "output", ["deny", True, False, 0, [], ["deny"], (), {"a"}, object(), lambda: None], ids=lambda value: type(value).__name__
+    "output",
+    ["deny", True, False, 0, [], ["deny"], (), {"a"}, object(), lambda: None],
+    ids=lambda value: type(value).__name__,
 )
 def test_output_that_is_no_dict_is_refused(output: object) -> None:
     """What is no dict would be dropped by the program, and the tool would run."""
@@ -178,7 +180,11 @@ BAD: dict[str, tuple[str, Any, str]] = {
     "permissionDecision": ("PreToolUse", specific("PreToolUse", permissionDecision="block"), "permissionDecision"),
     "permissionDecision case": ("PreToolUse", specific("PreToolUse", permissionDecision="Deny"), "permissionDecision"),
     "permissionDecision null": ("PreToolUse", specific("PreToolUse", permissionDecision=None), "permissionDecision"),
-    "permissionDecision list": ("PreToolUse", specific("PreToolUse", permissionDecision=["deny"]), "permissionDecision"),
+    "permissionDecision list": (
+        "PreToolUse",
+        specific("PreToolUse", permissionDecision=["deny"]),
+        "permissionDecision",
+    ),
     "permissionDecision elsewhere": ("Stop", specific("Stop", permissionDecision="deny"), "permissionDecision"),
     "defer elsewhere": ("PreModelSwitch", specific("PreModelSwitch", permissionDecision="defer"), "permissionDecision"),
     "permissionDecisionReason": (
@@ -186,7 +192,11 @@ BAD: dict[str, tuple[str, Any, str]] = {
         specific("PreToolUse", permissionDecision="deny", permissionDecisionReason=5),
         "permissionDecisionReason",
     ),
-    "additionalContext": ("UserPromptSubmit", specific("UserPromptSubmit", additionalContext=None), "additionalContext"),
+    "additionalContext": (
+        "UserPromptSubmit",
+        specific("UserPromptSubmit", additionalContext=None),
+        "additionalContext",
+    ),
     "updatedInput": ("PreToolUse", specific("PreToolUse", updatedInput=[1]), "updatedInput"),
     "updatedInput null": ("PreToolUse", specific("PreToolUse", updatedInput=None), "updatedInput"),
     "no decision": ("PermissionRequest", specific("PermissionRequest"), "decision"),
@@ -224,7 +234,7 @@ def test_bad_output_is_refused(event: str, output: Any, field: str) -> None:
 
 
 def test_granted_updates_are_checked() -> None:
-    """Permission updates of a PermissionRequest hook are those of a callback: checked, and bypass only where allowed."""
+    """Updates granted by a PermissionRequest hook are checked like a callback's, and bypass only where allowed."""
     update = {"type": "setMode", "mode": "bypassPermissions", "destination": "session"}
     output = specific("PermissionRequest", decision={"behavior": "allow", "updatedPermissions": [update]})
     with pytest.raises(OptionsError, match="allow_bypass=True"):
@@ -253,7 +263,7 @@ def test_any_output_is_safe_or_refused(event: str, output: Any) -> None:
     assert isinstance(own.get("updatedInput", {}), dict)
 
 
-# -- failures -----------------------------------------------------------------------------------------------------------------
+# -- failures ----------------------------------------------------------------------------------------------------------
 
 
 def test_failed_guards_stop_what_they_guard() -> None:

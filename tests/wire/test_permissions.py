@@ -37,7 +37,7 @@ SUGGESTIONS: list[dict[str, Any]] = [
 ]
 
 
-# -- allow --------------------------------------------------------------------------------------------------------------------
+# -- allow -------------------------------------------------------------------------------------------------------------
 
 
 def test_allow_echoes_the_input() -> None:
@@ -68,7 +68,7 @@ def test_input_that_is_no_object_is_refused(value: Any) -> None:
     assert caught.value.field == "updated_input"
 
 
-# -- deny -----------------------------------------------------------------------------------------------------------------------
+# -- deny --------------------------------------------------------------------------------------------------------------
 
 
 def test_deny_has_its_message() -> None:
@@ -85,7 +85,7 @@ def test_deny_always_has_a_message(message: Any) -> None:
         assert answer == {"behavior": "deny", "message": "Denied by the permission callback."}
 
 
-# -- neither ----------------------------------------------------------------------------------------------------------------
+# -- neither -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_no_json_value_allows(decision: Any) -> None:
         answer_permission(decision, INPUT)
 
 
-# -- updates ------------------------------------------------------------------------------------------------------------------
+# -- updates -----------------------------------------------------------------------------------------------------------
 
 
 def updates(*items: Any, allow_bypass: bool = False) -> list[dict[str, Any]]:
@@ -148,7 +148,8 @@ def test_mode_has_the_wire_form() -> None:
 
 def test_no_updates_are_no_field() -> None:
     """Without updates the field is left out."""
-    for empty in (None, [], ()):
+    empties: list[Any] = [None, [], ()]
+    for empty in empties:
         assert "updatedPermissions" not in answer_permission(Allow(updated_permissions=empty), INPUT)
 
 
@@ -159,7 +160,12 @@ MALFORMED: dict[str, Any] = {
     "no destination": {"type": "setMode", "mode": "plan"},
     "unknown mode": PermissionUpdate("setMode", mode="yolo"),
     "no mode": PermissionUpdate("setMode"),
-    "unknown behaviour": {"type": "addRules", "rules": [{"toolName": "A"}], "behavior": "maybe", "destination": "session"},
+    "unknown behaviour": {
+        "type": "addRules",
+        "rules": [{"toolName": "A"}],
+        "behavior": "maybe",
+        "destination": "session",
+    },
     "no behaviour": PermissionUpdate("addRules", rules=RULES),
     "no rules": PermissionUpdate("addRules", behavior="allow"),
     "empty rules": PermissionUpdate("addRules", rules=[], behavior="allow"),
@@ -205,7 +211,9 @@ def test_malformed_update_is_refused(item: Any) -> None:
         updates(PermissionUpdate("setMode", mode="plan"), item)
 
 
-@pytest.mark.parametrize("items", ["addRules", 5, {"type": "setMode"}, PermissionUpdate("setMode", mode="plan")], ids=repr)
+@pytest.mark.parametrize(
+    "items", ["addRules", 5, {"type": "setMode"}, PermissionUpdate("setMode", mode="plan")], ids=repr
+)
 def test_updates_must_be_a_list(items: Any) -> None:
     """One update where a list is wanted is refused, and not looked into."""
     with pytest.raises(OptionsError) as caught:
@@ -229,7 +237,7 @@ def test_bypass_is_refused_unless_allowed(item: Any) -> None:
     assert [sent["mode"] for sent in updates(item, allow_bypass=True)] == ["bypassPermissions"]
 
 
-# -- suggestions --------------------------------------------------------------------------------------------------------------
+# -- suggestions -------------------------------------------------------------------------------------------------------
 
 
 def test_suggestions_go_back_as_they_came() -> None:
@@ -253,7 +261,7 @@ def test_suggestions_can_be_read() -> None:
 
 
 def test_changed_suggestion_goes_as_changed() -> None:
-    """A copy of a suggestion with another destination or rule is what is sent: nothing is kept that the user took away."""
+    """A copy of a suggestion with another destination or rule goes as changed: what was taken away stays away."""
     first = read_suggestions(SUGGESTIONS)[0]
     kept = attrs.evolve(first, destination="session", rules=(PermissionRuleValue("Read"),))
     assert updates(kept) == [

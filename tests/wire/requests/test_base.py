@@ -15,7 +15,8 @@ def test_list_is_read() -> None:
     """A list is itself, a missing or null one is empty, anything else is an error with the payload."""
     assert read_list({"a": [1]}, "a", "s") == [1]
     assert read_list({}, "a", "s") == read_list({"a": None}, "a", "s") == []
-    for wrong in ("text", {}, 0, False):
+    wrongs: list[Any] = ["text", {}, 0, False]
+    for wrong in wrongs:
         payload = {"a": wrong}
         with pytest.raises(ProtocolError) as caught:
             read_list(payload, "a", "s")
@@ -65,5 +66,7 @@ def test_records_are_frozen_values() -> None:
 
 def test_package_exports_every_record() -> None:
     """Every request with a record of its own, and its reply, is found in the package."""
-    assert {"Interrupt", "InterruptReply", "SetModel", "RewindFiles", "MCPStatus", "RawRequest"} <= set(requests.__all__)
+    assert {"Interrupt", "InterruptReply", "SetModel", "RewindFiles", "MCPStatus", "RawRequest"} <= set(
+        requests.__all__
+    )
     assert all(getattr(requests, name) is not None for name in requests.__all__)

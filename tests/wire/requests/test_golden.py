@@ -96,7 +96,7 @@ def test_wrong_container_is_a_protocol_error(subtype: str, name: str) -> None:
 
 @pytest.mark.parametrize("one", ANSWERED, ids=str)
 def test_odd_fields_are_defaults_or_errors(one: Exchange) -> None:
-    """Any field of an answer may be missing or of another type: it is its default, or the answer is a protocol error."""
+    """Any field of an answer may be missing or of another type: a default, or a protocol error."""
     for name, odd in itertools.product(one.reply.response, [None, [], *WRONG]):
         try:
             reply = record_of(one).reply({**one.reply.response, name: odd})

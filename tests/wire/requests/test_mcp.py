@@ -12,7 +12,9 @@ from tests.wire.requests.replies import exchanges
 @pytest.mark.parametrize("version", ["2.0.75", "2.1.7", "2.1.332"])
 def test_failed_server_is_read(version: str) -> None:
     """A server that could not be started is found by its name, with the reason where the program gives one."""
-    payloads = [one.reply.response for one in exchanges() if one.version == version and one.name.startswith("mcp_status")]
+    payloads = [
+        one.reply.response for one in exchanges() if one.version == version and one.name.startswith("mcp_status")
+    ]
     failed = next(payload for payload in payloads if "failed" in str(payload))
     server = MCPStatus().reply(failed)["bad"]
     assert (server.name, server.status) == ("bad", "failed")
@@ -45,6 +47,13 @@ def test_server_that_is_no_object_is_a_protocol_error(item: Any) -> None:
 
 def test_odd_server_is_read() -> None:
     """Fields of other types are their defaults; tools that are no objects are left out."""
-    odd = {"name": 5, "status": None, "error": [], "scope": {}, "serverInfo": "x", "tools": ["a", {"name": "b"}]}
+    odd: dict[str, Any] = {
+        "name": 5,
+        "status": None,
+        "error": [],
+        "scope": {},
+        "serverInfo": "x",
+        "tools": ["a", {"name": "b"}],
+    }
     server = MCPStatus().reply({"mcpServers": [odd]}).servers[0]
     assert server == MCPServerStatus(tools=({"name": "b"},), raw=odd)

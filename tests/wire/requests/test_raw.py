@@ -72,7 +72,9 @@ def test_fields_that_are_no_object_are_refused(fields: Any) -> None:
     assert caught.value.field == "fields"
 
 
-@pytest.mark.parametrize("fields", [{}, {"servers": None}, {"servers": []}, {"servers": {"a": None}}, {"servers": "x"}], ids=repr)
+@pytest.mark.parametrize(
+    "fields", [{}, {"servers": None}, {"servers": []}, {"servers": {"a": None}}, {"servers": "x"}], ids=repr
+)
 def test_malformed_servers_are_refused(fields: dict[str, Any]) -> None:
     """Servers that are no objects end 2.0.75 and 2.1.7, and are never sent."""
     with pytest.raises(OptionsError) as caught:
@@ -82,6 +84,10 @@ def test_malformed_servers_are_refused(fields: dict[str, Any]) -> None:
 
 def test_every_old_subtype_can_be_gated() -> None:
     """Each subtype of the old programs is either reserved or says what it needs."""
-    needs = {"set_permission_mode": {"mode": "plan"}, "rewind_files": {"user_message_id": "u"}, "mcp_set_servers": {"servers": {}}}
+    needs: dict[str, dict[str, Any]] = {
+        "set_permission_mode": {"mode": "plan"},
+        "rewind_files": {"user_message_id": "u"},
+        "mcp_set_servers": {"servers": {}},
+    }
     for subtype in sorted(OLD_SUBTYPES - {"initialize", "mcp_message"}):
         assert RawRequest(subtype, needs.get(subtype, {})).needs() == (subtype, OLDEST)

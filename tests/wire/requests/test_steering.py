@@ -11,7 +11,7 @@ from tests.wire.requests.replies import exchange
 
 
 def test_interrupt_reads_its_receipt() -> None:
-    """The receipt of 2.1.332 says which prompts still run and which were dropped; that of the old programs says nothing."""
+    """The receipt of 2.1.332 says which prompts will run and which were dropped; the old programs' says nothing."""
     dropped = Interrupt(cancel_queued=True).reply(exchange("2.1.332/interrupt-2").reply.response)
     assert dropped.still_queued == ()
     assert len(dropped.cancelled) == 2
