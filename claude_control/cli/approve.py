@@ -56,9 +56,7 @@ class Approver:
         )
         return Deny(f"Nobody can be asked: this run has no terminal. {tool_name} was not allowed beforehand.")
 
-    def _ask(
-        self, shown: str, tool_name: str, tool_input: dict[str, Any], context: PermissionContext
-    ) -> Allow | Deny:
+    def _ask(self, shown: str, tool_name: str, tool_input: dict[str, Any], context: PermissionContext) -> Allow | Deny:
         assert self._keyboard is not None
         self._keyboard.forget()
         while True:
@@ -67,7 +65,7 @@ class Approver:
             if line is None:
                 self._terminal.note("(no longer asked)", "dim")
                 return Deny("The question was withdrawn.")
-            self._terminal.typed_line(line)
+            self._terminal.typed(line)
             answer = line.strip()
             if answer.lower() in _VIEW:
                 self._show(tool_input, context, limit=None)

@@ -23,7 +23,8 @@ class Keyboard:
         self._descriptor = descriptor
         self._terminal = terminal
         self._lock = threading.Lock()  # held by whoever reads
-        self._asking = 0  # questions that wait for the lock or hold it
+        self._count_lock = threading.Lock()  # guards the number of questions that wait for the other lock or hold it
+        self._asking = 0
         self._prompting = False
 
     @classmethod
@@ -47,7 +48,8 @@ class Keyboard:
 
         `notice` is shown when somebody is about to type something else.
         """
-        self._asking += 1
+        with self._count_lock:
+            self._asking += 1
         noticed = False
         try:
             while not self._lock.acquire(timeout=_LOOK):
@@ -63,7 +65,8 @@ class Keyboard:
             finally:
                 self._lock.release()
         finally:
-            self._asking -= 1
+            with self._count_lock:
+                self._asking -= 1
 
     def answer(self, is_withdrawn: Callable[[], bool]) -> str | None:
         """Return the next line; "" at the end of input, None when the question is withdrawn."""

@@ -48,7 +48,7 @@ def _spelled(code: int) -> str:
 
 
 def json_line(value: Any) -> str:
-    """Return a value as JSON on one line, complete, and with what a terminal would obey spelled as `\\u001b`."""
+    """Return a value as JSON on one line, complete, and with what a terminal would obey spelled as an escape."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED)
 
 

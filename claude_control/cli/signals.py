@@ -14,9 +14,12 @@ from claude_control.cli.exits import Code, Stopped
 
 __all__ = ["announcing", "time_limit", "watching"]
 
+AGAIN = 5.0
+"""Seconds after which a time limit strikes again: what is done to end in order has its own, shorter limits."""
+
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
-_announcement: bytes | None = None
+_announcement: tuple[bytes, Callable[[], None]] | None = None
 
 
 @contextmanager
@@ -46,15 +49,20 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     if _announcement is not None:
         # Not through the streams: the main thread may be in the middle of a write to them.
-        os.write(2, _announcement)
+        text, written = _announcement
+        os.write(2, text)
+        written()
     raise KeyboardInterrupt
 
 
 @contextmanager
-def announcing(text: str | None) -> Iterator[None]:
-    """Have the next Ctrl-C say this at once, before what it interrupts has come to its end."""
+def announcing(text: str, written: Callable[[], None]) -> Iterator[None]:
+    """Have Ctrl-C say this on stderr at once, before what it interrupts has come to its end.
+
+    `written` is called behind it, in the handler of the signal.
+    """
     global _announcement
-    before, _announcement = _announcement, None if text is None else text.encode()
+    before, _announcement = _announcement, (text.encode(), written)
     try:
         yield
     finally:
@@ -65,7 +73,8 @@ def announcing(text: str | None) -> Iterator[None]:
 def time_limit(seconds: float | None) -> Iterator[Callable[[], None]]:
     """Raise `Stopped` in the block when the time is up; yields a function that takes the limit back.
 
-    A signal, and not a thread, because it also ends a write to a pipe that nobody reads.
+    A signal, and not a thread, because it also ends a write to a pipe that nobody reads; so it strikes again if the
+    block is still there after a while.
     """
 
     def lift() -> None:
@@ -79,7 +88,7 @@ def time_limit(seconds: float | None) -> Iterator[Callable[[], None]]:
         yield lift
         return
     before = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
         yield lift
     finally:

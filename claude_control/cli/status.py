@@ -22,7 +22,7 @@ class Status:
     """Keeps the status line while a `with` block runs; `see` every message in it."""
 
     def __init__(self, terminal: Terminal) -> None:
-        self._terminal = terminal
+        self.terminal = terminal
         self._began = time.monotonic()
         self._tools: dict[str, str] = {}
         self._tasks = 0
@@ -35,7 +35,7 @@ class Status:
         self._began = time.monotonic()
         self._tools.clear()
         self._stopped.clear()
-        if self._terminal.is_watched:
+        if self.terminal.is_watched:
             self._thread = threading.Thread(target=self._draw, name="claude-status", daemon=True)
             self._thread.start()
         return self
@@ -46,7 +46,8 @@ class Status:
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(_TICK * 4)
-        self._terminal.erase()
+        self.terminal.erase()
+        self.terminal.end_line()
 
     @property
     def seconds(self) -> float:
@@ -64,7 +65,7 @@ class Status:
             for block in message.content:
                 if isinstance(block, ToolUseBlock):
                     self._tools = {**self._tools, block.id: summary(block.name, block.input)}
-                    self._terminal.end_line()
+                    self.terminal.end_line()
         elif isinstance(message, UserMessage) and isinstance(message.content, list):
             ended = {block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock)}
             self._tools = {key: value for key, value in self._tools.items() if key not in ended}
@@ -82,7 +83,7 @@ class Status:
 
     def _draw(self) -> None:
         while not self._stopped.wait(_TICK):
-            self._terminal.draw(self.text())
+            self.terminal.draw(self.text())
 
 
 def summary(tool: str, tool_input: dict[str, Any]) -> str:

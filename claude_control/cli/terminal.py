@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Self, TextIO
 
 from claude_control.cli.plain import clip, safe
+from claude_control.cli.signals import announcing
 
 __all__ = ["Terminal"]
 
@@ -74,6 +75,21 @@ class Terminal:
             if self._mid_line and self.is_watched:
                 self._write(self._err, "\n", same_terminal=True)
 
+    def typed(self, line: str) -> None:
+        """Know what a person has typed behind what stands on the last line."""
+        with self._lock:
+            self._mid_line = self._mid_line and not line.endswith("\n")
+
+    @contextlib.contextmanager
+    def announcing(self, text: str) -> Iterator[None]:
+        """Have Ctrl-C say this at once, if somebody looks."""
+
+        def written() -> None:  # in a signal's handler: takes no lock
+            self._mid_line = self._drawn = False
+
+        with announcing(f"\n{text}\n", written) if self.is_watched else contextlib.nullcontext():
+            yield
+
     def _write(self, stream: TextIO, text: str, *, same_terminal: bool) -> None:
         if not text:
             return
@@ -105,7 +121,7 @@ class Terminal:
     def draw(self, text: str) -> None:
         """Show a text on the last line until something else is written; not on top of something, nor when held."""
         with self._lock:
-            if not self._moves or self._held or (self._mid_line and not self._drawn):
+            if not self._moves or self._held or self._mid_line:
                 return
             shown = clip(safe(text).replace("\n", " ").replace("\t", " "), self.columns - 1)
             self._err.write(f"\r{self._styled(self._err, shown, 'dim')}\x1b[K")

@@ -49,7 +49,7 @@ class SharedDescriptor(Descriptor):
 
     def __init__(self, fd: int, holders: int) -> None:
         super().__init__(fd)
-        self._holders_lock = threading.Lock()  # guards _holders
+        self._holders_lock = threading.RLock()  # guards _holders; reentrant for signal handlers that close a session
         self._holders = holders
 
     def let_go(self) -> None:

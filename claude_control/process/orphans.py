@@ -8,7 +8,6 @@ its environment or writes a title over it is not found.
 
 import contextlib
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -137,7 +136,8 @@ class _Guard:
         self._reset()
 
     def _reset(self) -> None:
-        self._lock = threading.Lock()  # guards every field below, and the start and end of the watchdog
+        # Guards every field below, and the start and end of the watchdog. Reentrant for signal handlers.
+        self._lock = threading.RLock()
         self._markers: dict[str, None] = {}  # ordered
         self._watchdog: _Watchdog | None = None
         self._unusable: set[str] = set()  # interpreters that cannot run the watchdog
@@ -202,6 +202,8 @@ def _has_proc() -> bool:
 
 def _interpreters() -> Iterator[str]:
     """Yield what may be a Python, best first; a program that embeds one is none, although sys.executable names it."""
+    import shutil  # slow to import, and needed once
+
     beside = os.path.join(sys.base_prefix, "bin", "python3")
     for path in dict.fromkeys((sys.executable, beside, shutil.which("python3"))):
         if path and os.path.basename(path).startswith(("python", "pypy")) and os.access(path, os.X_OK):

@@ -153,7 +153,9 @@ class InputPipe:
     def __init__(self, end: Descriptor) -> None:
         os.set_blocking(end.fd, False)
         self._end = end
-        self._busy = threading.Lock()  # held while the descriptor is used: its number is never reused under a writer
+        # Held while the descriptor is used: its number is never reused under a writer. Reentrant, because a signal
+        # handler may close the session in the very thread that is inside.
+        self._busy = threading.RLock()
         self._ended = False
         self._exited = threading.Event()
         self._poll = select.poll()

@@ -12,7 +12,6 @@ from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import SpawnError
 from claude_control.process import forks, watch
 from claude_control.process.descriptors import Descriptor, pipe
-from claude_control.process.diagnosis import spawn_error
 from claude_control.process.exits import Exit
 from claude_control.process.launch import launch, uninterrupted
 from claude_control.process.pipes import InputPipe, OutputPipe
@@ -87,6 +86,8 @@ class SubprocessTransport:
         try:
             transport = uninterrupted(lambda: cls._start(argv, env, cwd, on_stderr, on_exit), _undo)
         except (OSError, ValueError, RuntimeError) as error:
+            from claude_control.process.diagnosis import spawn_error
+
             raise spawn_error(error, argv, env, cwd) from error
         _log.debug("process.started", pid=transport.pid, program=argv[0], cwd=cwd)
         return transport

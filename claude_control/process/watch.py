@@ -30,7 +30,7 @@ class Watch:
         self._reset()
 
     def _reset(self) -> None:
-        self._lock = threading.Lock()  # guards every field below
+        self._lock = threading.RLock()  # guards every field below; reentrant for signal handlers that close a session
         self._thread: threading.Thread | None = None
         self._ending: threading.Thread | None = None  # the last thread, which ends or has ended
         self._loop: Loop | None = None
@@ -85,7 +85,6 @@ class Watch:
         return cancelled
 
     def _wake(self) -> None:
-        assert self._lock.locked()
         if self._thread is None:
             self._start()
         elif not self._woken:

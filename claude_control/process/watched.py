@@ -54,7 +54,8 @@ class Watched:
         self.stderr = stderr
         self.exit: Exit | None = None
         self.exited = threading.Event()
-        self._pid_lock = threading.Lock()  # held while the pid is signalled or collected: then it may be a stranger's
+        # Held while the pid is signalled or collected: after that it may be a stranger's. Reentrant for signal handlers.
+        self._pid_lock = threading.RLock()
         self._owner = os.getpid()
         self._on_stderr = on_stderr
         self._on_exit = on_exit

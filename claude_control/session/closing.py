@@ -65,6 +65,7 @@ def _interrupt(connections: Sequence[Connection], deadline: Deadline) -> None:
         if connection.error is None and (
             record is not None or connection.conversation.router.state not in (None, "idle")
         ):
+            connection.conversation.note_stop()
             try:
                 connection.calls.submit(Interrupt())
             except ClaudeControlError:

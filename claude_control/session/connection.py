@@ -11,7 +11,6 @@ them.
 import copy
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -33,6 +32,7 @@ from claude_control.session.answers import Answers
 from claude_control.session.callbacks import Callbacks, forbid_waiting
 from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
+from claude_control.session.facts import TELLING, SessionFacts
 from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
 from claude_control.session.pending import REQUEST_PREFIX
@@ -52,9 +52,6 @@ __all__ = ["Connection"]
 
 T = TypeVar("T")
 _log = log.get(__name__)
-
-# The frames that say something of the session as a whole.
-_TELLING = frozenset({"system", "result", "conversation_reset"})
 
 _JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
@@ -108,61 +105,66 @@ class Connection:
         self._error: Exception | None = None
         self._closing = False
         self._ended = threading.Event()
-        self._last_words: str | None = (
-            None  # the text of the last failed result: why the program exits, where it says so
-        )
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
+        self.facts = SessionFacts(self.gate, session_id)
         self.pool = CallbackPool(f"claude-{name}-callback")
         self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
         self.writer = Writer(transport, f"claude-{name}-writer")
         self.answers = Answers(self._write_answer)
-        self.calls = Calls(
-            self.writer,
-            timeout=options.control_timeout,
-            write_timeout=options.write_timeout,
-            check=self.gate.check,
-            knows_cancel=lambda: self.gate.knows_cancel,
-            broken_pipe=self._broken_pipe,
-            interruptible=self.interruptible,
-        )
-        self.callbacks = Callbacks(
-            answers=self.answers,
-            pool=self.pool,
-            can_use_tool=options.can_use_tool,
-            hooks=hooks,
-            allow_bypass=options.allow_bypass,
-            session=session,
-            stopping=self._note_stop,
-        )
+        self.calls = self._make_calls()
+        self.callbacks = self._make_callbacks(hooks, session)
         self.conversation = Conversation(router, inbox_bytes=options.inbox_bytes, open_file=open_file)
         self.conversation.tap = self.subscriptions.put  # type: ignore[method-assign]  # the one place where taps hang
-        self.prompting = Prompting(
-            conversation=self.conversation,
-            writer=self.writer,
-            calls=self.calls,
-            gate=self.gate,
-            options=options,
-            broken_pipe=self._broken_pipe,
-        )
-        self.reader = Reader(
-            transport,
-            max_line_bytes=options.max_line_bytes,
-            deliver=self._deliver,
-            control=self._control,
-            lost_control=self._lost_control,
-        )
-        self.session_id: str | None = session_id
-        self.tasks: tuple[Any, ...] = ()
-        """The background tasks that run, as 2.1.332 lists them; always empty on older programs."""
-        self.tasks_changed: float | None = None  # monotonic seconds
+        self.prompting = self._make_prompting()
+        self.reader = self._make_reader()
         self.kill_tools = True
         self.abandoned: list[str] = []
         """Names of callback threads that did not end when the session was closed."""
         self.released = threading.Event()
         """Set when the program is gone and everything that was held for it is given back."""
-        self.last_frame = time.monotonic()
         self._thread = threading.Thread(target=self._read, name=f"claude-{name}-reader", daemon=True)
+
+    def _make_calls(self) -> Calls:
+        return Calls(
+            self.writer,
+            timeout=self.options.control_timeout,
+            write_timeout=self.options.write_timeout,
+            check=self.gate.check,
+            knows_cancel=lambda: self.gate.knows_cancel,
+            broken_pipe=self._broken_pipe,
+            interruptible=self.interruptible,
+        )
+
+    def _make_callbacks(self, hooks: Mapping[str, Hook], session: Callable[[], Any]) -> Callbacks:
+        return Callbacks(
+            answers=self.answers,
+            pool=self.pool,
+            can_use_tool=self.options.can_use_tool,
+            hooks=hooks,
+            allow_bypass=self.options.allow_bypass,
+            session=session,
+            stopping=self._note_stop,
+        )
+
+    def _make_prompting(self) -> Prompting:
+        return Prompting(
+            conversation=self.conversation,
+            writer=self.writer,
+            calls=self.calls,
+            gate=self.gate,
+            options=self.options,
+            broken_pipe=self._broken_pipe,
+        )
+
+    def _make_reader(self) -> Reader:
+        return Reader(
+            self.transport,
+            max_line_bytes=self.options.max_line_bytes,
+            deliver=self._deliver,
+            control=self._control,
+            lost_control=self._lost_control,
+        )
 
     def start(self) -> None:
         """Start reading. The last thing that is done, for the reader uses everything else."""
@@ -294,7 +296,7 @@ class Connection:
         version, phase = self.gate.program.version, self.phase()
         stderr_tail = self.stderr_tail()
         how = "closed its output" if status is None else str(status)
-        said = self._last_words or stderr_tail.strip()
+        said = self.facts.last_words or stderr_tail.strip()
         text = (
             f"Claude Code {version or ''}".strip()
             + f" {how} ({phase})"
@@ -316,36 +318,12 @@ class Connection:
         return str(log.redact(tail())) if tail is not None else ""
 
     def _deliver(self, items: list[Item]) -> None:
-        self.last_frame = time.monotonic()
         for _, frame, _ in items:
-            if type(frame) is dict and frame.get("type") in _TELLING:
-                self._learn(frame)
+            if type(frame) is dict and frame.get("type") in TELLING:
+                self.facts.learn(frame)
         self.prompting.write_from_reader(self.conversation.deliver(items))
 
-    def _learn(self, frame: dict[str, Any]) -> None:
-        """Take over what a frame says of the session as a whole."""
-        kind, subtype = frame["type"], frame.get("subtype")
-        if kind == "system" and subtype == "init":
-            self._note_text("session_id", frame.get("session_id"))
-            if isinstance(frame.get("claude_code_version"), str):
-                self.gate.note_version(frame["claude_code_version"])
-        elif kind == "system" and subtype == "background_tasks_changed":
-            tasks = frame.get("tasks")
-            self.tasks = tuple(tasks) if isinstance(tasks, list) else ()
-            self.tasks_changed = time.monotonic()
-        elif kind == "conversation_reset":
-            self._note_text("session_id", frame.get("new_conversation_id"))
-        elif kind == "result" and frame.get("is_error"):
-            errors = frame.get("errors")
-            said = errors if isinstance(errors, list) else [frame.get("result")]
-            self._last_words = "; ".join(str(text) for text in said if text) or None
-
-    def _note_text(self, name: str, value: object) -> None:
-        if isinstance(value, str) and value:
-            setattr(self, name, value)
-
     def _control(self, kind: str, frame: dict[str, Any]) -> None:
-        self.last_frame = time.monotonic()
         if kind == "control_response":
             reply = envelope.read_reply(frame)
             if reply is not None and reply.request_id.startswith(REQUEST_PREFIX):  # else it echoes an answer of ours

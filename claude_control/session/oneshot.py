@@ -79,9 +79,9 @@ def run(
 def _at_rest(connection: Connection) -> bool:
     if connection.error is not None:
         return True
-    changed = connection.tasks_changed
+    changed = connection.facts.tasks_changed
     settled = changed is None or time.monotonic() - changed >= SETTLE
-    return not connection.conversation.busy and not connection.tasks and settled
+    return not connection.conversation.busy and not connection.facts.tasks and settled
 
 
 def _rest(connection: Connection, deadline: Deadline) -> None:

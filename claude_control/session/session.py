@@ -10,14 +10,13 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 from uuid import uuid4
 
-import attrs
-
 from claude_control.errors import ConcurrencyError, ForkedError, InitializeError, OptionsError, SessionClosedError
 from claude_control.options import Options, merge_options
 from claude_control.session.calls import PendingReply
 from claude_control.session.closing import close_connections
 from claude_control.session.connection import Connection
 from claude_control.session.opening import open_connection
+from claude_control.session.stats import Stats, read_stats
 from claude_control.session.subscriptions import Subscription
 from claude_control.session.turn import Consumer, Turn
 from claude_control.unset import UNSET, Unset
@@ -25,7 +24,7 @@ from claude_control.wire import requests
 from claude_control.wire.messages import Message
 from claude_control.wire.support import Program
 
-__all__ = ["Session", "Stats", "close_all"]
+__all__ = ["Session", "close_all"]
 
 OPENING_PATIENCE = 10.0
 """Seconds that close() waits for an open() in another thread to give up."""
@@ -33,29 +32,6 @@ OPENING_PATIENCE = 10.0
 T = TypeVar("T")
 Prompt = str | list[dict[str, Any]]
 Timeout = float | Unset | None
-
-
-@attrs.frozen
-class Stats:
-    """Counters of one session.
-
-    Of requests: `requests_sent`, `requests_received`, `late_replies` (answers nobody waited for), `late_answers` (ours,
-    dropped because the program had withdrawn its request). Of output: `bytes_read`, `bytes_written`, `frames`,
-    `bad_lines` (no JSON object), `flawed_lines` (read by the tolerant decoder only), `long_lines` (over the limit).
-    `abandoned_callbacks` counts callbacks that did not end when the session was closed.
-    """
-
-    requests_sent: int = 0
-    requests_received: int = 0
-    late_replies: int = 0
-    late_answers: int = 0
-    bytes_read: int = 0
-    bytes_written: int = 0
-    frames: int = 0
-    bad_lines: int = 0
-    flawed_lines: int = 0
-    long_lines: int = 0
-    abandoned_callbacks: int = 0
 
 
 class Session:
@@ -203,7 +179,7 @@ class Session:
         (2.1.332).
         """
         connection = self._connection
-        return connection.session_id if connection is not None else self._session_id
+        return connection.facts.session_id if connection is not None else self._session_id
 
     @property
     def server_info(self) -> requests.InitializeReply:
@@ -230,21 +206,7 @@ class Session:
     @property
     def stats(self) -> Stats:
         """The counters so far."""
-        connection = self._live()
-        reader, pending, answers = connection.reader, connection.calls.pending, connection.answers
-        return Stats(
-            requests_sent=pending.sent,
-            requests_received=answers.received,
-            late_replies=pending.late,
-            late_answers=answers.late,
-            bytes_read=reader.bytes_read,
-            bytes_written=connection.writer.bytes_written,
-            frames=reader.frames,
-            bad_lines=reader.bad_lines,
-            flawed_lines=reader.flawed_lines,
-            long_lines=reader.long_lines,
-            abandoned_callbacks=len(connection.abandoned),
-        )
+        return read_stats(self._live())
 
     # -- the conversation ----------------------------------------------------------------------------------------------
 

@@ -38,7 +38,8 @@ class TurnRecord:
     stopped: bool = False  # somebody on our side asked for its end
     interrupt_owed: bool = False  # an interrupt came before the program had begun the turn, and must be repeated
     _ending: threading.Lock = attrs.field(factory=threading.Lock)  # the first end counts, whichever thread brings it
-    _text_frames: list[dict[str, Any]] = attrs.field(factory=list)  # the frames of the newest message that has text
+    _texts: list[str] = attrs.field(factory=list)  # of the newest message that has text: one frame each, n to a message
+    _text_id: object = None
     _refused: bool = False
     _assistant_error: str | None = None
 
@@ -54,12 +55,15 @@ class TurnRecord:
         if message.get("stop_reason") == "refusal":
             self._refused = True
         content = message.get("content")
-        if isinstance(content, list) and any(
-            isinstance(block, dict) and block.get("type") == "text" for block in content
-        ):
-            newest = self._text_frames
-            same = bool(newest) and newest[-1]["message"].get("id") == message.get("id")
-            self._text_frames = [*newest, frame] if same else [frame]
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, dict) and block.get("type") == "text":
+                self._note_text(message.get("id"), block.get("text"))
+
+    def _note_text(self, message_id: object, text: object) -> None:
+        if message_id is None or message_id != self._text_id:
+            self._texts, self._text_id = [], message_id
+        if isinstance(text, str):
+            self._texts.append(text)
 
     def end(self, result: dict[str, Any] | None) -> None:
         """Note the result; None for a prompt that the program dropped before it began. Called by the reader."""
@@ -100,7 +104,7 @@ class TurnRecord:
         """The answer so far."""
         if self.result is not None and isinstance(self.result.get("result"), str) and self.result["result"]:
             return str(self.result["result"])
-        return "".join(getattr(decode(frame), "text", "") for frame in self._text_frames)
+        return "".join(self._texts)
 
 
 class Consumer:

@@ -171,7 +171,7 @@ def _command(pid: int, *, zombie: bool) -> str:
 
 def _children_from_ps(parent: int) -> dict[int, str]:
     """The child processes where there is no /proc, without the `ps` that lists them."""
-    with subprocess.Popen(["ps", "-A", "-o", "pid=,ppid=,command="], stdout=subprocess.PIPE, text=True) as ps:
+    with subprocess.Popen(["ps", "-A", "-ww", "-o", "pid=,ppid=,command="], stdout=subprocess.PIPE, text=True) as ps:
         lines = [line.split(None, 2) for line in ps.communicate()[0].splitlines()]
     rows = [(int(pid), int(ppid), command) for pid, ppid, command in (line for line in lines if len(line) == 3)]
     return {pid: command for pid, ppid, command in rows if ppid == parent and pid != ps.pid}

@@ -85,7 +85,7 @@ def watchdogs(parent: int) -> list[int]:
 
 
 def the_watchdog(parent: int) -> int:
-    """The one watchdog of a process, as soon as it can be seen: a program that is just being started has no command line."""
+    """The one watchdog of a process, as soon as it can be seen: in the middle of its start it has no command line."""
     wait_until(lambda: watchdogs(parent))
     (pid,) = watchdogs(parent)
     return pid

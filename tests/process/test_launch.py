@@ -13,11 +13,6 @@ class Interrupted(Exception):
     """What the signal handler of a test raises."""
 
 
-def interrupt_main(number: int, frame: FrameType | None) -> None:
-    """Raise in the main thread, as Ctrl-C does."""
-    raise Interrupted
-
-
 def test_result_is_handed_over() -> None:
     """What is made is made in the watch thread, returned once and not undone."""
     undone: list[str] = []
@@ -33,7 +28,7 @@ def test_error_is_handed_over() -> None:
 
 def test_interrupted_start_is_undone() -> None:
     """What is made for a caller who was interrupted meanwhile is undone as soon as it is made."""
-    making, interrupted, undone = threading.Event(), threading.Event(), threading.Event()
+    making, raised, interrupted, undone = (threading.Event() for _ in range(4))
     kept: list[str] = []
 
     def make() -> str:
@@ -47,10 +42,16 @@ def test_interrupted_start_is_undone() -> None:
 
     def interrupt() -> None:
         assert making.wait(10)
-        signal.pthread_kill(main, signal.SIGUSR1)
+        while not raised.wait(0.05):  # Python may take a first signal for one that comes before the wait
+            signal.pthread_kill(main, signal.SIGUSR1)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if not raised.is_set():
+            raised.set()
+            raise Interrupted
 
     main = threading.get_ident()
-    before = signal.signal(signal.SIGUSR1, interrupt_main)
+    before = signal.signal(signal.SIGUSR1, handle)
     thread = threading.Thread(target=interrupt)
     thread.start()
     try:

@@ -19,6 +19,7 @@ class PlainPipeTransport:
         self._ended = threading.Event()
         self._lock = threading.Lock()  # held while the descriptor is used
         self.writers: set[str] = set()  # names of the threads that wrote
+        self.received = b""  # what was left in the pipe when the reading end was closed
 
     def read(self) -> bytes:
         """Return the end of the output."""
@@ -91,6 +92,8 @@ class PlainPipeTransport:
     def stop_reading(self) -> None:
         """Close the reading end, as a program that dies does."""
         if self.reading >= 0:
+            if self._ended.is_set():
+                self.received = b"".join(iter(lambda: os.read(self.reading, 65536), b""))
             os.close(self.reading)
             self.reading = -1
 

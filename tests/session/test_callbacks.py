@@ -108,10 +108,11 @@ def test_cancelled_request_fires_the_signal_and_is_not_answered(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
 ) -> None:
     """After a cancel the signal fires, on_abort functions run, and the late answer is dropped and counted."""
-    ran, returned = threading.Event(), threading.Event()
+    begun, ran, returned = threading.Event(), threading.Event(), threading.Event()
 
     def wait(_tool: str, _input: dict[str, Any], context: Any) -> Allow:
         context.signal.on_abort(ran.set)
+        begun.set()
         assert context.signal.wait(10)
         assert context.signal.reason == "cancelled"
         returned.set()
@@ -122,7 +123,8 @@ def test_cancelled_request_fires_the_signal_and_is_not_answered(
     )
     session = open_scripted(cli, can_use_tool=wait)
     asked = session.ask("x")
-    wait_until(lambda: session.state == "waiting")
+    assert begun.wait(10)
+    assert session.state == "waiting"
     cli.open_gate("asked")
     asked.result(timeout=10)
     assert ran.wait(5)
@@ -309,9 +311,11 @@ def test_requests_are_served_while_initialize_is_pending(
 
 def test_open_callbacks_learn_of_the_end(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
     """When the program dies, or the session is closed, the signals of open callbacks fire with the reason."""
+    begun: list[str] = []
     reasons: list[str | None] = []
 
-    def wait(_tool: str, _input: dict[str, Any], context: Any) -> Deny:
+    def wait(tool: str, _input: dict[str, Any], context: Any) -> Deny:
+        begun.append(tool)
         context.signal.wait(20)
         reasons.append(context.signal.reason)
         return Deny()
@@ -322,12 +326,12 @@ def test_open_callbacks_learn_of_the_end(scripted_cli: ScriptedCLIFactory, open_
     cli = scripted_cli(prompts=[[ask_permission()]])
     closing = open_scripted(cli, can_use_tool=wait, interrupt_grace=0.2)
     closing.ask("x")
-    wait_until(lambda: closing.state == "waiting")
+    wait_until(lambda: len(begun) == 1)
     closing.close()
     wait_until(lambda: len(reasons) == 1)
     assert reasons[0] in ("closed", "cancelled")
     dying.ask("x")
-    wait_until(lambda: dying.state == "waiting")
+    wait_until(lambda: len(begun) == 2)
     dying._live().transport.kill()
     wait_until(lambda: len(reasons) == 2)
     assert reasons[1] == "exited"
@@ -337,11 +341,15 @@ def test_a_callback_that_never_returns_does_not_hold_up_close(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
 ) -> None:
     """A callback that ignores its signal is abandoned and counted; close() is bounded."""
-    release = threading.Event()
-    cli = scripted_cli(prompts=[[ask_permission()]])
-    session = open_scripted(cli, can_use_tool=lambda *_: release.wait(30), interrupt_grace=0.2)
+    begun, release = threading.Event(), threading.Event()
+
+    def hang(*_: Any) -> None:
+        begun.set()
+        release.wait(30)
+
+    session = open_scripted(scripted_cli(prompts=[[ask_permission()]]), can_use_tool=hang, interrupt_grace=0.2)
     session.ask("x")
-    wait_until(lambda: session.state == "waiting")
+    assert begun.wait(10)
     start = time.monotonic()
     session.close()
     assert time.monotonic() - start < 6

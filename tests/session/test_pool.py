@@ -96,19 +96,16 @@ def test_idle_thread_is_used_again(pool: CallbackPool) -> None:
     assert {run(pool) for _ in range(20)} == {f"{NAME}-0"}
 
 
-def test_burst_gets_a_thread_each(pool: CallbackPool) -> None:
-    """Idle threads are not counted twice: of functions that come at once while some threads are idle all run."""
-    for _ in range(30):
-        barrier, met = threading.Barrier(4), threading.Semaphore(0)
-
-        def meet(barrier: threading.Barrier = barrier, met: threading.Semaphore = met) -> None:
-            barrier.wait(10)
-            met.release()
-
+def test_burst_gets_a_thread_each() -> None:
+    """An idle thread is not counted twice: of functions that come at once while one thread is idle all run."""
+    for _ in range(10):
+        pool, barrier = CallbackPool(NAME), threading.Barrier(4)
+        run(pool)
         for _ in range(3):
-            pool.submit(meet)
+            pool.submit(lambda: barrier.wait(10) and None)  # type: ignore[arg-type]  # noqa: B023
         barrier.wait(10)
-        assert all(met.acquire(timeout=10) for _ in range(3))
+        pool.close()
+        assert pool.join(Deadline(10)) == []
 
 
 def test_idle_threads_end_after_a_while(pool: CallbackPool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,6 +361,21 @@ def test_wake_is_never_missed(pool: CallbackPool) -> None:
     for number in range(1000):
         drained.add(number)
         assert drained.handled.acquire(timeout=10), f"item {number} was left lying"
+
+
+def test_wake_during_the_last_look_counts(pool: CallbackPool) -> None:
+    """A wake that comes while a run finds nothing more starts that run over."""
+    runs: list[int] = []
+
+    def drain() -> bool:
+        runs.append(1)
+        if len(runs) == 1:
+            runner.wake()
+        return False
+
+    runner = InOrder(pool, drain)
+    runner.wake()
+    wait_until(lambda: len(runs) == 2)
 
 
 def test_failed_run_does_not_end_it(pool: CallbackPool) -> None:

@@ -1,5 +1,6 @@
 """Whole lines in order, whatever the threads, the pipe and the program do."""
 
+import contextlib
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -274,6 +275,18 @@ def test_close_while_blocked_ends_with_the_input(pipe: Pipe) -> None:
     assert pipe.writer.join(Deadline(10))
 
 
+def test_line_that_is_being_dropped_cannot_be_taken_back(pipe: Pipe) -> None:
+    """While a close tells one line after the other, those that are still to be told show their error already."""
+    seen: list[object] = []
+    pipe.put(LONG)
+    pipe.writer.put(SHORT, on_error=lambda _: seen.extend((pipe.writer.withdraw(last), last.error, last.done.is_set())))
+    last = pipe.put(SHORT)
+    pipe.writer.close()
+    assert seen == [False, last.error, False]
+    assert isinstance(last.error, BrokenPipeError)
+    assert last.done.is_set()
+
+
 def test_dropped_line_always_shows_its_error(pipe: Pipe) -> None:
     """Whoever finds that a line cannot be taken back any more sees that it was written, or why it was not."""
     for _ in range(50):
@@ -311,20 +324,36 @@ def test_direct_write_to_a_dead_program_raises(pipe: Pipe) -> None:
         pipe.writer.put(SHORT)
 
 
-def test_nothing_follows_a_torn_line(pipe: Pipe) -> None:
-    """Already the function that is told of a failed line finds the writer closed."""
-    seen: list[object] = []
+class Tearing(PipeTransport):
+    """A user's own transport that loses the end of a line and then works again."""
+
+    torn = False
+
+    def write(self, data: bytes) -> None:
+        if not self.torn:
+            self.torn = True
+            super().write(data[:10])
+            raise OSError("a cable came loose")
+        super().write(data)
+
+
+def test_nothing_follows_a_torn_line() -> None:
+    """A line of which a part is out ends the writer: already the function that is told of it finds it closed."""
+    pipe, seen = Pipe(Tearing()), list[object]()
 
     def failed(_error: OSError) -> None:
         try:
             seen.append(pipe.writer.put(SHORT))
         except OSError as error:
-            seen.append(type(error))
+            seen.append(str(error))
 
     pipe.writer.put(LONG, on_error=failed)
-    pipe.transport.stop_reading()
+    with contextlib.suppress(OSError):  # it may have failed already
+        pipe.writer.put(SHORT)
     wait_until(lambda: seen)
-    assert seen == [BrokenPipeError]
+    pipe.end()
+    assert seen == ["a cable came loose"]
+    assert pipe.transport.received == LONG[:10]
 
 
 class ClosedFile(PlainPipeTransport):
@@ -372,7 +401,6 @@ def test_lines_that_come_as_the_thread_ends_are_written(pipe: Pipe, monkeypatch:
 
 def test_ctrl_c_while_the_thread_starts_writes_no_line_twice(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that was started while Ctrl-C struck leaves, so that two never write the same line."""
-    monkeypatch.setattr(writer_module, "LINGER", 0.01)
     start = threading.Thread.start
     started: list[threading.Thread] = []
 
@@ -385,9 +413,9 @@ def test_ctrl_c_while_the_thread_starts_writes_no_line_twice(pipe: Pipe, monkeyp
         patch.setattr(threading.Thread, "start", interrupted)
         with pytest.raises(KeyboardInterrupt):
             pipe.writer.put(LONG)
-    started[0].join(10)
-    assert not started[0].is_alive()
     tickets = [pipe.put(LONG), pipe.put(SHORT)]
+    assert begun(tickets[0])
+    wait_until(lambda: not started[0].is_alive())
     assert pipe.transport.take(len(LONG) + len(SHORT)) == LONG + SHORT
     assert all(ticket.wait(Deadline(10)) for ticket in tickets)
     assert pipe.writer.put(SHORT) is None

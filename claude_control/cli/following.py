@@ -1,0 +1,113 @@
+"""Following a turn to its end, and what the program does by itself behind it."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from claude_control import errors
+from claude_control.cli.exits import Stopped
+from claude_control.cli.printing import Printer
+from claude_control.cli.status import Status
+from claude_control.session.session import Session
+from claude_control.session.turn import Turn
+from claude_control.wire.messages import Message
+
+__all__ = ["closing", "follow", "follow_tasks"]
+
+WIND_UP = 2.0
+"""Seconds that a turn gets to end after an interrupt: as long as the library gives it on Ctrl-C."""
+
+SETTLE = 0.5
+"""Seconds after the end of the last background task in which the program may start a turn about it (2.1.332: 6 ms)."""
+
+CLOSE = 5.0
+"""Seconds for closing when a supervisor wants the end: with the wind-up before it, less than the 10 that it waits."""
+
+_LOOK = 0.02
+_ANNOUNCEMENT = "Interrupting the turn; press Ctrl-C again to end at once."
+
+
+@contextlib.contextmanager
+def closing(session: Session) -> Iterator[None]:
+    """Close the session behind the block; sooner than usual if a signal wants the end."""
+    try:
+        yield
+    except Stopped:
+        session.close(timeout=CLOSE)
+        raise
+    finally:
+        session.close()
+
+
+def follow(
+    session: Session, turn: Turn, printer: Printer, status: Status, meanwhile: Callable[[Message], None] | None = None
+) -> None:
+    """Show a turn's messages until it has ended.
+
+    A signal interrupts the turn, and what it still says is shown before the exception goes on. `meanwhile` is called
+    with each message too.
+    """
+    with status.terminal.announcing(_ANNOUNCEMENT):
+        try:
+            _show(turn, printer, status, meanwhile)
+        except (KeyboardInterrupt, Stopped):
+            _wind_up(session, turn)
+            if turn.state == "done":
+                _show(turn, printer, status, meanwhile)
+            raise
+
+
+def _show(turn: Turn, printer: Printer, status: Status, meanwhile: Callable[[Message], None] | None) -> None:
+    for message in turn:
+        status.see(message)
+        printer.show(message)
+        if meanwhile is not None:
+            meanwhile(message)
+
+
+def _wind_up(session: Session, turn: Turn) -> None:
+    """Interrupt a turn and give it a moment to end; waiting in the library has done so already."""
+    if turn.state == "done":
+        return
+    with contextlib.suppress(errors.ClaudeControlError):  # whatever it is: the session is closed next
+        session.interrupt(timeout=WIND_UP)
+    until = time.monotonic() + WIND_UP
+    while turn.state != "done" and time.monotonic() < until:
+        time.sleep(_LOOK)
+
+
+def follow_tasks(session: Session, printer: Printer, status: Status) -> None:
+    """Show what the program does by itself until no background task is left; then the session is closed.
+
+    Only 2.1.332 says which tasks there are; with older programs there is nothing to wait for.
+    """
+    if not status.tasks:
+        return
+    rest = _Rest(session, status)
+    rest.start()
+    for message in session.messages():
+        status.see(message)
+        rest.postpone()
+        printer.show(message)
+
+
+class _Rest(threading.Thread):
+    """Closes the session when it has come to rest, which ends its messages."""
+
+    def __init__(self, session: Session, status: Status) -> None:
+        super().__init__(name="claude-rest", daemon=True)
+        self._session = session
+        self._status = status
+        self._moved = time.monotonic()
+
+    def postpone(self) -> None:
+        """Note that something has happened."""
+        self._moved = time.monotonic()
+
+    def run(self) -> None:
+        while self._session.state not in ("closing", "closed", "failed"):
+            quiet = time.monotonic() - self._moved >= SETTLE
+            if quiet and not self._status.tasks and self._session.state == "idle":
+                self._session.close()
+            time.sleep(_LOOK)
