@@ -32,7 +32,6 @@ class Chat:
         self._reads_terminal = sys.stdin is not None and sys.stdin.isatty()
         self._keyboard = keyboard if self._reads_terminal else None
         self._status = Status(terminal)
-        self._printer = TextPrinter(terminal)
         self._commands = Commands(session, terminal, self._status)
         self._waiting: deque[str] = deque()  # prompts that were typed while a turn ran
 
@@ -100,7 +99,7 @@ class Chat:
         turn = self._session.ask(line)
         try:
             with self._status, self._typing(turn):
-                follow(self._session, turn, self._printer, self._status, self._commands.see)
+                follow(self._session, turn, TextPrinter(self._terminal), self._status, self._commands.see)
             self._report(turn)
         except KeyboardInterrupt:
             if turn.state != "done" or self._session.state in ("closing", "closed", "failed"):

@@ -33,6 +33,7 @@ class TextPrinter:
         self._streamed: list[str] = []  # the texts of blocks that came in pieces, until their whole message comes
         self._is_open = False  # whether a block is being written
         self._blocks = 0
+        self._said = False  # in this turn
         self._last = ""  # character written last
 
     def show(self, message: Message) -> None:
@@ -82,17 +83,17 @@ class TextPrinter:
 
     def _end(self, result: ResultMessage) -> None:
         self._close()
-        if not self._blocks and result.result and not result.is_error:
+        if not self._said and result.result and not result.is_error:
             self._open()
             self._write(result.result)
             self._close()
-        self._streamed, self._blocks = [], 0
+        self._streamed, self._said = [], False
 
     def _open(self) -> None:
         if self._blocks:
             self._write("\n")
         self._blocks += 1
-        self._is_open = True
+        self._is_open = self._said = True
 
     def _close(self) -> None:
         if self._is_open and self._last != "\n":

@@ -38,7 +38,10 @@ def command(prompt: str, form: str | None, partial: bool, timeout: float | None,
         raise click.UsageError("--partial needs --ndjson; the answer as text always comes in pieces.")
     options = session_options(flags)
     options["include_partial_messages"] = partial or form is None
-    return _run(_read(prompt), options, form, timeout)
+    text = _read(prompt)
+    if not text.strip():
+        raise click.UsageError("the prompt is empty.")
+    return _run(text, options, form, timeout)
 
 
 def _read(prompt: str) -> str:

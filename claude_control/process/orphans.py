@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 from collections.abc import Collection, Iterator
-from pathlib import Path
 
 from claude_control import log
 from claude_control.deadline import Deadline, wait_event
@@ -33,7 +32,6 @@ SWEEP_GRACE = 1.0
 
 _KILL_PATIENCE = 2.0  # seconds that a sweep goes on with SIGKILL: what survives that long sits in the kernel
 _END_PATIENCE = 1.0  # seconds that the system gets to end the watchdog, which takes less than one millisecond
-_SCRIPT = Path(_watchdog.__file__)
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH",)  # an interpreter may need it to start at all; nothing else is passed on
 
 _log = log.get(__name__)
@@ -104,7 +102,7 @@ class _Watchdog:
     def _start(self, interpreter: str) -> tuple[Watched, Descriptor]:
         own_pid = os.getpid()
         start_time = os.fsdecode(_watchdog.start_time(own_pid))
-        argv = [interpreter, "-I", "-S", str(_SCRIPT), str(own_pid), start_time]
+        argv = [interpreter, "-I", "-S", _watchdog.__file__, str(own_pid), start_time]
         env = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         with contextlib.ExitStack() as stack:
             reading, writing = pipe()

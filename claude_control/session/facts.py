@@ -7,8 +7,8 @@ from claude_control.session.gate import Gate
 
 __all__ = ["TELLING", "SessionFacts"]
 
-TELLING = frozenset({"system", "result", "conversation_reset"})
-"""The types of frames to learn from."""
+TELLING = ("system", "result", "conversation_reset")
+"""The types of frames to learn from. A tuple, not a set: an odd frame's type may be a list, which has no hash."""
 
 
 class SessionFacts:
@@ -40,7 +40,7 @@ class SessionFacts:
         elif kind == "result" and frame.get("is_error"):
             errors = frame.get("errors")
             said = errors if isinstance(errors, list) else [frame.get("result")]
-            self.last_words = "; ".join(str(text) for text in said if text) or None
+            self.last_words = "; ".join(text for text in said if text and isinstance(text, str)) or None
 
     def _note_id(self, value: object) -> None:
         if isinstance(value, str) and value:

@@ -74,10 +74,10 @@ def decide(
     `stopped` says that our side asked for the turn's end (an interrupt, or a denial that interrupts), `refused` that an
     assistant message of the turn had the stop reason "refusal", `assistant_error` is the `error` of its last one.
     """
-    reason, subtype = result.get("terminal_reason"), str(result.get("subtype", ""))
-    if isinstance(reason, str) and reason.startswith("aborted"):
+    reason, subtype = _text(result, "terminal_reason"), _text(result, "subtype")
+    if reason.startswith("aborted"):
         return Outcome.INTERRUPTED
-    known = _REASONS.get(str(reason)) or _SUBTYPES.get(subtype)
+    known = _REASONS.get(reason) or _SUBTYPES.get(subtype)
     if known is not None:
         return known
     if subtype == "error_during_execution":
@@ -91,7 +91,7 @@ def decide(
 
 
 def _failure(result: dict[str, Any], refused: bool, assistant_error: str | None) -> Outcome:
-    status, kind, text = result.get("api_error_status"), assistant_error, str(result.get("result") or "")
+    status, kind, text = result.get("api_error_status"), assistant_error, _text(result, "result")
     if refused or result.get("stop_reason") == "refusal":
         return Outcome.REFUSED
     if status in (401, 403) or kind == "authentication_failed" or text.startswith(_NOT_LOGGED_IN):
@@ -104,7 +104,12 @@ def _failure(result: dict[str, Any], refused: bool, assistant_error: str | None)
 
 
 def _is_blocked(result: dict[str, Any]) -> bool:
-    return result.get("num_turns") == 0 and str(result.get("result") or "").startswith(_BLOCKED_TEXT)
+    return result.get("num_turns") == 0 and _text(result, "result").startswith(_BLOCKED_TEXT)
+
+
+def _text(result: dict[str, Any], name: str) -> str:
+    value = result.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def error_for(outcome: Outcome, result: Any) -> errors.ResultError | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_control import log
+from claude_control.errors import ClaudeControlError
 from claude_control.process.transport import Transport
 from claude_control.session.inbox import Item
 from claude_control.wire.framing import Decoder, LineSplitter, LongLine
@@ -15,6 +16,9 @@ _log = log.get(__name__)
 
 KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
+
+# A tuple, not a set: an odd frame's type may be a list, which has no hash.
+_CONTROL = ("control_response", "control_request", "control_cancel_request")
 
 
 class Reader:
@@ -53,11 +57,23 @@ class Reader:
         return self._decoder.bad
 
     def run(self) -> None:
-        """Read to the end. Raises what the transport raises."""
-        while chunk := self._transport.read():
+        """Read to the end. Raises what ends the session: OSError when the transport fails, or what a message led to."""
+        while chunk := self._read_chunk():
             self.bytes_read += len(chunk)
             self._read_lines(self._splitter.feed(chunk))
         self._read_lines(self._splitter.finish())
+
+    def _read_chunk(self) -> bytes:
+        """Read some output; a transport of the user's own may raise or return anything."""
+        try:
+            chunk = self._transport.read()
+        except (OSError, ClaudeControlError):
+            raise
+        except Exception as error:
+            raise OSError(f"{type(self._transport).__name__}.read() failed: {error!r}") from error
+        if not isinstance(chunk, bytes):
+            raise OSError(f"{type(self._transport).__name__}.read() returned {type(chunk).__name__}, not bytes")
+        return chunk
 
     def _read_lines(self, lines: list[bytes | LongLine]) -> None:
         items: list[Item] = []
@@ -76,7 +92,10 @@ class Reader:
                 if items:
                     self._deliver(items)
                     items = []
-                self._control(kind, frame)
+                try:
+                    self._control(kind, frame)
+                except RecursionError:  # nested about 1000 levels deep: not even its text can be shown
+                    items += self._bad_line(line)
             else:
                 items.append((len(line), frame, line))
         if items:
@@ -95,6 +114,3 @@ class Reader:
         _log.warning("line.bad", size=len(line))
         text = line[:KEPT_BAD_BYTES].decode("utf-8", "replace")
         return [(len(text), BadLine(line=text, reason="not a JSON object"), b"")]
-
-
-_CONTROL = frozenset({"control_response", "control_request", "control_cancel_request"})

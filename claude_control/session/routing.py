@@ -270,7 +270,11 @@ def _prompts_of(frame: dict[str, Any]) -> tuple[str, ...]:
 
 def _text_of(frame: dict[str, Any]) -> str:
     message = frame.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+    return _first_text(message.get("content")) if isinstance(message, dict) else ""
+
+
+def _first_text(content: object) -> str:
+    """Return what a content, a text or a list of blocks, begins with."""
     if isinstance(content, str):
         return content
     first = content[0] if isinstance(content, list) and content else None
@@ -291,6 +295,6 @@ def _starts_background(frame: dict[str, Any]) -> bool:
 
 def _announces_background(frame: dict[str, Any]) -> bool:
     return any(
-        block.get("type") == "tool_result" and _BACKGROUND_RESULT in str(block.get("content"))[:200]
+        block.get("type") == "tool_result" and _BACKGROUND_RESULT in _first_text(block.get("content"))[:200]
         for block in _blocks_of(frame)
     )

@@ -72,9 +72,9 @@ def test_list_of_commands_says_what_each_says_itself(name: str) -> None:
         (["run", "hi", "--cwd", "/no/such/place"], "/no/such/place"),
         (["run", "hi", "--partial"], "--ndjson"),
         (["run", "hi", "--allow", "Bash("], "--allow"),
-        (["run", " "], "a prompt is a text that is not empty"),
+        (["run", " "], "the prompt is empty"),
         (["completion", "tcsh"], "tcsh"),
-        (["run", "hi", "--x\x1b[2J"], "--x[2J"),
+        (["run", "hi", "--x\x1b[2J"], "No such option"),
     ],
 )
 def test_wrong_usage_is_explained(

@@ -10,16 +10,30 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import pytest
 
+from claude_control.errors import SpawnError
 from claude_control.process import pipes
 from claude_control.process.exits import Exit
 from claude_control.process.transport import SubprocessTransport, Transport
-from tests.process.programs import ROOT, is_dead, python, read_all, read_until, running, sh
+from tests.process.programs import (
+    PATH,
+    ROOT,
+    has_watch_thread,
+    hold_watch,
+    is_dead,
+    python,
+    read_all,
+    read_until,
+    running,
+    sh,
+)
 from tests.waiting import wait_until
 
+ENV = {"PATH": PATH}
 ECHO = "import os\nwhile data := os.read(0, 65536): os.write(1, data)"
 
 
@@ -240,6 +254,53 @@ def test_wait_in_the_main_thread_is_interrupted_by_signals() -> None:
     """A signal handler that raises ends a wait that is for ever."""
     with running(["/bin/cat"]) as transport, pytest.raises(Interrupted), interrupted(0.2):
         transport.wait(None)
+
+
+def test_interrupted_spawn_leaves_nothing(tmp_path: Path) -> None:
+    """A start that is interrupted by a signal ends the program that it had no time to hand over."""
+    release = hold_watch()
+    touched = tmp_path / "touched"
+    with pytest.raises(Interrupted), interrupted(0.2):
+        SubprocessTransport.spawn(sh(f"echo $$ > {touched}.new; mv {touched}.new {touched}; read x"), env=ENV, cwd=None)
+    release()
+    wait_until(lambda: not has_watch_thread())
+    assert not touched.exists() or is_dead(int(touched.read_text()))
+
+
+def test_thread_that_cannot_be_started_is_a_spawn_error() -> None:
+    """Where no thread can be started the error says so, and the next start works again."""
+    before = threading.stack_size(2**46)  # more than there are addresses
+    try:
+        with pytest.raises(SpawnError, match="can't start new thread"):
+            SubprocessTransport.spawn(["/bin/cat"], env={}, cwd=None)
+    finally:
+        threading.stack_size(before)
+    assert not has_watch_thread()
+    with running(["/bin/cat"]) as transport:
+        transport.write(b"works")
+        assert transport.read() == b"works"
+
+
+def test_signal_handler_may_close_what_is_in_use() -> None:
+    """A signal handler in the thread that writes or waits can end the program without a deadlock."""
+    with running(["/bin/cat"]) as transport:
+
+        def end(number: int, frame: FrameType | None) -> None:
+            transport.end_input()
+            transport.kill()
+            transport.close()
+
+        before = signal.signal(signal.SIGUSR1, end)
+        timer = threading.Timer(0.1, signal.pthread_kill, (threading.get_ident(), signal.SIGUSR1))
+        timer.start()
+        try:
+            with pytest.raises(OSError, match="ended|Bad file descriptor"):
+                while True:
+                    transport.write(b"x" * 100_000)
+        finally:
+            timer.join()
+            signal.signal(signal.SIGUSR1, before)
+        assert transport.wait(10) is not None
 
 
 def test_wait_in_another_thread_is_interrupted_by_asynchronous_exceptions() -> None:

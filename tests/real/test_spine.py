@@ -286,7 +286,7 @@ def test_background_task_between_two_prompts_is_nobodys_turn(
     session = open_session(can_use_tool=allow, include_partial_messages=True)
     background = ToolCall("Bash", command="sleep 1; touch ended", description="d", run_in_background=True)
     session.ask(script(background, Text("started"))).result()
-    wait_until(lambda: (workspace / "ended").exists())
+    wait_until((workspace / "ended").exists)
     ours = session.ask(script(Text("our own answer")))
     if program.version == "2.0.75":
         with pytest.raises((ResultError, ProcessExitedError), match="only prompt commands"):

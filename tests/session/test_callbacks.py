@@ -47,7 +47,15 @@ def test_allow_echoes_the_input_as_it_was_asked(scripted_cli: ScriptedCLIFactory
 
 
 @pytest.mark.parametrize(
-    "bad", [None, True, "yes", {"behavior": "allow"}, Allow(updated_input={1, 2}), Allow(updated_input={"a": object()})]
+    "bad",
+    [
+        None,
+        True,
+        "yes",
+        {"behavior": "allow"},
+        Allow(updated_input={1, 2}),  # type: ignore[arg-type]  # that is the point
+        Allow(updated_input={"a": object()}),
+    ],
 )
 def test_wrong_answers_deny(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, bad: Any) -> None:
     """A callback that returns anything but a valid decision denies, with the reason."""
@@ -380,7 +388,12 @@ def test_context_variables_reach_callbacks(scripted_cli: ScriptedCLIFactory, ope
     seen: list[str] = []
     request_id.set("r-1")
     cli = scripted_cli(prompts=[[ask_permission()]])
-    session = open_scripted(cli, can_use_tool=lambda *_: seen.append(request_id.get()) or Deny())
+
+    def note(*_: Any) -> Deny:
+        seen.append(request_id.get())
+        return Deny()
+
+    session = open_scripted(cli, can_use_tool=note)
     session.ask("x").result()
     assert seen == ["r-1"]
 

@@ -18,6 +18,7 @@ from claude_control import (
     HookMatcher,
     InitializeError,
     NotSupportedError,
+    Options,
     OptionsError,
     ProcessExitedError,
     ProtocolError,
@@ -490,8 +491,8 @@ def test_messages_end_at_close(scripted_cli: ScriptedCLIFactory, open_scripted: 
 def test_many_sessions_close_in_about_the_time_of_one(scripted_cli: ScriptedCLIFactory) -> None:
     """`close_all` takes the graces once, not once for each session."""
     cli = scripted_cli(prompts=[turn(ignore_signals(), hang(), interruptible=False)] * 6)
-    graces = {"interrupt_grace": 0.3, "exit_grace": 0.3, "terminate_grace": 0.3}
-    sessions = [Session(cli_path=cli.command, **graces).open() for _ in range(6)]
+    options = Options(cli_path=cli.command, interrupt_grace=0.3, exit_grace=0.3, terminate_grace=0.3)
+    sessions = [Session(options).open() for _ in range(6)]
     for session in sessions:
         session.ask("hang")
     wait_until(lambda: all(session.state == "running" for session in sessions))

@@ -197,7 +197,10 @@ def test_content_blocks_are_sent_as_they_are(scripted_cli: ScriptedCLIFactory, o
     """A prompt of blocks reaches the program unchanged, halves of emoji replaced."""
     cli = scripted_cli()
     session = open_scripted(cli)
-    blocks = [{"type": "text", "text": "look \ud83d"}, {"type": "image", "source": {"type": "base64", "data": "aGk="}}]
+    blocks: list[dict[str, Any]] = [
+        {"type": "text", "text": "look \ud83d"},
+        {"type": "image", "source": {"type": "base64", "data": "aGk="}},
+    ]
     session.ask(blocks).result()
     sent = cli.wait_received(lambda frame: frame["type"] == "user")["message"]["content"]
     assert sent == [{"type": "text", "text": "look �"}, blocks[1]]
