@@ -33,6 +33,8 @@ _COMMANDS = {
     "completion": "Print the completion script for a shell.",
 }
 
+_STOPPED = {Code.TIMED_OUT: "the time is up", Code.INTERRUPTED: "interrupted"}  # a supervisor knows what it has sent
+
 
 class _Commands(click.Group):
     """A group that loads a command when it is asked for."""
@@ -88,7 +90,7 @@ def call(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", Code.INTERRUPTED)
     except Stopped as error:
-        return _complain("the time is up" if error.code == Code.TIMED_OUT else "", error.code)
+        return _complain(_STOPPED.get(error.code, ""), error.code)
     except (ClaudeControlError, OSError) as error:
         return _complain(told(error), code_for(error))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from claude_control.cli.keyboard import Keyboard
 from claude_control.cli.plain import printable, width
+from claude_control.cli.status import Status
 from claude_control.cli.terminal import Terminal
 from claude_control.session.callbacks import PermissionContext
 from claude_control.wire.permissions import Allow, Deny, PermissionRuleValue, PermissionUpdate
@@ -29,8 +30,9 @@ class Approver:
     `unasked` has the tools that were denied because there was nobody to ask.
     """
 
-    def __init__(self, terminal: Terminal, keyboard: Keyboard | None) -> None:
+    def __init__(self, terminal: Terminal, keyboard: Keyboard | None, status: Status) -> None:
         self._terminal = terminal
+        self._status = status
         self._keyboard = keyboard
         self._lock = threading.Lock()  # guards the list: callbacks run side by side
         self.unasked: list[str] = []
@@ -39,7 +41,8 @@ class Approver:
         """Decide about one use of a tool."""
         if self._keyboard is None:
             return self._deny_unasked(tool_name)
-        shown = printable(tool_name)
+        shown = _name(tool_name)
+        self._status.wait_for_use(context.tool_use_id)
         with self._keyboard.question(lambda: context.signal.aborted, f"Claude asks to use {shown}.") as has_keyboard:
             if not has_keyboard:
                 return Deny("The question was withdrawn.")
@@ -50,7 +53,7 @@ class Approver:
     def _deny_unasked(self, tool_name: str) -> Deny:
         with self._lock:
             self.unasked.append(tool_name)
-        shown = printable(tool_name)
+        shown = _name(tool_name)
         self._terminal.note(
             f"claude-control: denied {shown}: there is no terminal to ask on (--allow {shown} lets it run)"
         )
@@ -94,9 +97,13 @@ def describe(tool_input: dict[str, Any], context: PermissionContext | None, colu
     for key, value in parts:
         text = printable(value).expandtabs(4)
         first, *rest = text.split("\n")
-        logical = [f"{printable(key)}: {first}", *(f"  {line}" for line in rest)]
+        logical = [f"{_name(key)}: {first}", *(f"  {line}" for line in rest)]
         lines += [_GUTTER + piece for line in logical for piece in _wrapped(line, room)]
     return lines
+
+
+def _name(text: str) -> str:
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _headline(shown: str, context: PermissionContext) -> str:

@@ -26,12 +26,14 @@ def command(**flags: Any) -> int:
     from claude_control.cli.conversing import Chat
     from claude_control.cli.following import closing
     from claude_control.cli.keyboard import Keyboard
+    from claude_control.cli.status import Status
     from claude_control.cli.terminal import Terminal
     from claude_control.session.session import Session
 
     terminal = Terminal.standard()
     keyboard = Keyboard.find(terminal)
-    approver = Approver(terminal, keyboard)
+    status = Status(terminal)
+    approver = Approver(terminal, keyboard, status)
     session = Session(can_use_tool=approver, include_partial_messages=True, **options)
     with closing(session):
-        return Chat(session.open(), terminal, keyboard).run()
+        return Chat(session.open(), terminal, keyboard, status).run()

@@ -15,7 +15,12 @@ MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto
 
 _FLAGS = (
     click.option("--model", metavar="NAME", help="The model: sonnet, opus, haiku, or a full name."),
-    click.option("--permission-mode", type=click.Choice(MODES), help="How tools are permitted."),
+    click.option(
+        "--permission-mode",
+        type=click.Choice(MODES),
+        metavar="MODE",
+        help=f"How tools are permitted: {', '.join(MODES)}.",
+    ),
     click.option("--cwd", type=click.Path(exists=True, file_okay=False), help="The directory to work in."),
     click.option("--resume", metavar="ID", help="Go on with this conversation."),
     click.option("--continue", "continue_", is_flag=True, help="Go on with the latest conversation of the directory."),

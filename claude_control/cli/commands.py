@@ -73,6 +73,9 @@ class Commands:
         self._terminal.note(f"model: {self._model or 'the default one'}")
 
     def _change_mode(self, mode: str) -> None:
+        if mode == "bypassPermissions" and not self._session.options.allow_bypass:
+            self._terminal.note("bypassPermissions lets every tool run unasked; start with --allow-bypass", "red")
+            return
         if mode:
             self._mode = self._session.set_permission_mode(mode).mode or mode
         self._terminal.note(f"permission mode: {self._mode or 'default'}")

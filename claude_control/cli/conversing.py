@@ -26,13 +26,13 @@ _LOOK = 0.1  # seconds between two looks at what was typed while a turn runs
 class Chat:
     """One conversation of a person with an open session."""
 
-    def __init__(self, session: Session, terminal: Terminal, keyboard: Keyboard | None) -> None:
+    def __init__(self, session: Session, terminal: Terminal, keyboard: Keyboard | None, status: Status) -> None:
         self._session = session
         self._terminal = terminal
         self._reads_terminal = sys.stdin is not None and sys.stdin.isatty()
         self._keyboard = keyboard if self._reads_terminal else None
-        self._status = Status(terminal)
-        self._commands = Commands(session, terminal, self._status)
+        self._status = status
+        self._commands = Commands(session, terminal, status)
         self._waiting: deque[str] = deque()  # prompts that were typed while a turn ran
 
     def run(self) -> int:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from claude_control import errors
-from claude_control.cli.exits import Stopped
+from claude_control.cli.exits import Code, Stopped
 from claude_control.cli.printing import Printer
+from claude_control.cli.signals import interruptible
 from claude_control.cli.status import Status
 from claude_control.session.session import Session
 from claude_control.session.turn import Turn
@@ -24,6 +25,9 @@ SETTLE = 0.5
 CLOSE = 5.0
 """Seconds for closing when a supervisor wants the end: with the wind-up before it, less than the 10 that it waits."""
 
+CLOSE_AT_ONCE = 0.5
+"""Seconds for closing after a second Ctrl-C: a program that is well ends in less."""
+
 _LOOK = 0.02
 _ANNOUNCEMENT = "Interrupting the turn; press Ctrl-C again to end at once."
 
@@ -33,8 +37,8 @@ def closing(session: Session) -> Iterator[None]:
     """Close the session behind the block; sooner than usual if a signal wants the end."""
     try:
         yield
-    except Stopped:
-        session.close(timeout=CLOSE)
+    except Stopped as stop:
+        session.close(timeout=CLOSE if _is_patient(stop) else CLOSE_AT_ONCE)
         raise
     finally:
         session.close()
@@ -48,14 +52,21 @@ def follow(
     A signal interrupts the turn, and what it still says is shown before the exception goes on. `meanwhile` is called
     with each message too.
     """
-    with status.terminal.announcing(_ANNOUNCEMENT):
+    with interruptible(lambda: status.terminal.announce(_ANNOUNCEMENT)):
         try:
             _show(turn, printer, status, meanwhile)
-        except (KeyboardInterrupt, Stopped):
-            _wind_up(session, turn)
+        except (KeyboardInterrupt, Stopped) as stop:
+            if _is_patient(stop):
+                _wind_up(session, turn)
             if turn.state == "done":
-                _show(turn, printer, status, meanwhile)
+                with contextlib.suppress(errors.ClaudeControlError):  # that the session ended over it is no news
+                    _show(turn, printer, status, meanwhile)
             raise
+
+
+def _is_patient(stop: BaseException) -> bool:
+    """Tell whether there is time for an end in order: after a second Ctrl-C there is none."""
+    return not (isinstance(stop, Stopped) and stop.code == Code.INTERRUPTED)
 
 
 def _show(turn: Turn, printer: Printer, status: Status, meanwhile: Callable[[Message], None] | None) -> None:
@@ -70,9 +81,9 @@ def _wind_up(session: Session, turn: Turn) -> None:
     """Interrupt a turn and give it a moment to end; waiting in the library has done so already."""
     if turn.state == "done":
         return
+    until = time.monotonic() + WIND_UP
     with contextlib.suppress(errors.ClaudeControlError):  # whatever it is: the session is closed next
         session.interrupt(timeout=WIND_UP)
-    until = time.monotonic() + WIND_UP
     while turn.state != "done" and time.monotonic() < until:
         time.sleep(_LOOK)
 

@@ -64,7 +64,8 @@ def _run(prompt: str, options: dict[str, Any], form: str | None, timeout: float 
     from claude_control.session.session import Session
 
     terminal = Terminal.standard()
-    approver = Approver(terminal, Keyboard.find(terminal))
+    status = Status(terminal)
+    approver = Approver(terminal, Keyboard.find(terminal), status)
     printers: dict[str | None, Callable[[Terminal], Printer]] = {
         None: TextPrinter,
         "json": DocumentPrinter,
@@ -72,7 +73,7 @@ def _run(prompt: str, options: dict[str, Any], form: str | None, timeout: float 
     }
     printer = printers[form](terminal)
     session = Session(can_use_tool=approver, **options)
-    with Status(terminal) as status, closing(session), time_limit(timeout) as lift:
+    with status, closing(session), time_limit(timeout) as lift:
         session.open()
         turn = session.ask(prompt)
         follow(session, turn, printer, status)

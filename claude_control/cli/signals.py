@@ -3,7 +3,6 @@
 So they take the same way out as everything else, through the `with` blocks that close the session.
 """
 
-import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,14 +11,15 @@ from typing import Any
 
 from claude_control.cli.exits import Code, Stopped
 
-__all__ = ["announcing", "time_limit", "watching"]
+__all__ = ["interruptible", "time_limit", "watching"]
 
-AGAIN = 5.0
+AGAIN = 3.0
 """Seconds after which a time limit strikes again: what is done to end in order has its own, shorter limits."""
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
-_announcement: tuple[bytes, Callable[[], None]] | None = None
+_first: Callable[[], None] | None = None
+_in_turn = False
 
 
 @contextmanager
@@ -47,26 +47,27 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    if _announcement is not None:
-        # Not through the streams: the main thread may be in the middle of a write to them.
-        text, written = _announcement
-        os.write(2, text)
-        written()
+    global _first
+    first, _first = _first, None
+    if first is not None:
+        first()
+    elif _in_turn:
+        raise Stopped(Code.INTERRUPTED)
     raise KeyboardInterrupt
 
 
 @contextmanager
-def announcing(text: str, written: Callable[[], None]) -> Iterator[None]:
-    """Have Ctrl-C say this on stderr at once, before what it interrupts has come to its end.
+def interruptible(first: Callable[[], None]) -> Iterator[None]:
+    """Have the first Ctrl-C in the block call `first` at once, in the handler, and a second one end the command.
 
-    `written` is called behind it, in the handler of the signal.
+    What the first one interrupts may take its time to end; the second one is `Stopped`, and is not waited for.
     """
-    global _announcement
-    before, _announcement = _announcement, (text.encode(), written)
+    global _first, _in_turn
+    _first, _in_turn = first, True
     try:
         yield
     finally:
-        _announcement = before
+        _first, _in_turn = None, False
 
 
 @contextmanager

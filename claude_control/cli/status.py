@@ -13,6 +13,7 @@ from claude_control.wire.messages import AssistantMessage, BackgroundTasksMessag
 __all__ = ["Status", "price", "summary"]
 
 _TICK = 0.5  # seconds between two drawings: the seconds shown are never late by more
+_SHOWN_SOON = 0.3  # seconds: a person does not notice, and a thread that shows messages takes a hundredth
 _SUMMARY = 60  # characters of a tool's input: more does not fit beside the rest
 # The fields of the built-in tools that say most about a call, and of those of MCP servers that mimic them.
 _TELLING = ("command", "file_path", "path", "pattern", "url", "query", "description", "prompt")
@@ -25,6 +26,8 @@ class Status:
         self.terminal = terminal
         self._began = time.monotonic()
         self._tools: dict[str, str] = {}
+        self._used: set[str] = set()  # ids of all tool uses so far
+        self._news = threading.Condition()  # guards the set, and tells of additions
         self._tasks = 0
         self.cost = 0.0
         """Dollars that the session has cost so far; the program says it at the end of each turn."""
@@ -66,6 +69,7 @@ class Status:
                 if isinstance(block, ToolUseBlock):
                     self._tools = {**self._tools, block.id: summary(block.name, block.input)}
                     self.terminal.end_line()
+                    self._note_use(block.id)
         elif isinstance(message, UserMessage) and isinstance(message.content, list):
             ended = {block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock)}
             self._tools = {key: value for key, value in self._tools.items() if key not in ended}
@@ -73,6 +77,20 @@ class Status:
             self._tasks = len(message.tasks)
         elif isinstance(message, ResultMessage):
             self.cost = message.total_cost_usd or self.cost
+
+    def wait_for_use(self, tool_use_id: str | None) -> None:
+        """Wait until the message that uses a tool has been shown, and with it everything that was said before it.
+
+        A question about a tool and the messages before it are taken up by different threads; not for long, for a tool
+        may be used without a message, by a subagent say.
+        """
+        with self._news:
+            self._news.wait_for(lambda: tool_use_id in self._used, _SHOWN_SOON)
+
+    def _note_use(self, tool_use_id: str) -> None:
+        with self._news:
+            self._used.add(tool_use_id)
+            self._news.notify_all()
 
     def text(self) -> str:
         """Return the line as it is now."""

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import Self, TextIO
 
 from claude_control.cli.plain import clip, safe
-from claude_control.cli.signals import announcing
 
 __all__ = ["Terminal"]
 
@@ -80,15 +79,14 @@ class Terminal:
         with self._lock:
             self._mid_line = self._mid_line and not line.endswith("\n")
 
-    @contextlib.contextmanager
-    def announcing(self, text: str) -> Iterator[None]:
-        """Have Ctrl-C say this at once, if somebody looks."""
+    def announce(self, text: str) -> None:
+        """Write a line to stderr if somebody looks, from the handler of a signal.
 
-        def written() -> None:  # in a signal's handler: takes no lock
+        Not through the stream, and without the lock: the main thread may be in the middle of a write.
+        """
+        if self.is_watched:
+            os.write(self._err.fileno(), f"\n{text}\n".encode())
             self._mid_line = self._drawn = False
-
-        with announcing(f"\n{text}\n", written) if self.is_watched else contextlib.nullcontext():
-            yield
 
     def _write(self, stream: TextIO, text: str, *, same_terminal: bool) -> None:
         if not text:

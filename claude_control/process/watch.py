@@ -67,7 +67,7 @@ class Watch:
         """Call `function` in the watch thread; it must neither block nor run anything of the user's."""
         timer = Timer(time.monotonic() + seconds, function, self._cancel)
         with self._lock:
-            if self._timers.push(timer):
+            if self._timers.push(timer) or self._thread is None:
                 try:
                     self._wake()
                 except BaseException:  # no thread could be started, or Ctrl-C: the caller gets no timer

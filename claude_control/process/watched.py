@@ -54,7 +54,8 @@ class Watched:
         self.stderr = stderr
         self.exit: Exit | None = None
         self.exited = threading.Event()
-        # Held while the pid is signalled or collected, after which it may be a stranger's. Reentrant for signal handlers.
+        # Held while the pid is signalled or collected: after that it may be a stranger's. Reentrant for signal
+        # handlers that close a session.
         self._pid_lock = threading.RLock()
         self._owner = os.getpid()
         self._on_stderr = on_stderr

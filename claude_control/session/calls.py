@@ -47,7 +47,8 @@ class PendingReply(Generic[T]):
 
     def cancel(self) -> bool:
         """Give the request up; returns False if it was answered before. `result()` then raises `AbortedError`."""
-        return self._calls.give_up(self)
+        with self._calls.interruptible:
+            return self._calls.give_up(self)
 
     def result(self, timeout: float | Unset | None = UNSET) -> T:
         """Wait for the answer and return it.
@@ -103,37 +104,50 @@ class Calls:
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
 
-    def submit(self, request: Request[T], *, direct: bool = True) -> PendingReply[T]:
-        """Send a request and return at once. With `direct=False` the caller's thread writes nothing itself."""
+    def start(self, request: Request[T], *, direct: bool = True) -> PendingReply[T]:
+        """Send a request and return at once, without a wait of any kind.
+
+        Raises `BrokenPipeError` when it cannot be written. With `direct=False` this thread writes nothing itself.
+        """
         self._check(request)
         body = request.body()
         request_id, future = self.pending.register(os.urandom(4).hex())
         try:
-            line = encode(envelope.request(request_id, body))
-            ticket = self._writer.put(line, direct=direct)
-        except OSError as error:
-            self.pending.pop(request_id)
-            if not direct:
-                raise
-            raise self._broken_pipe(error) from error
+            ticket = self._writer.put(encode(envelope.request(request_id, body)), direct=direct)
+            return PendingReply(self, request, request_id, future, ticket)
         except BaseException:
             self.pending.pop(request_id)
             raise
-        return PendingReply(self, request, request_id, future, ticket)
 
-    def call(self, request: Request[T], timeout: float | Unset | None = UNSET) -> T:
-        """Send a request and wait for its answer.
+    def submit(self, request: Request[T]) -> PendingReply[T]:
+        """Send a request and return; when it cannot be written, raise how the program ended."""
+        try:
+            return self.start(request)
+        except BrokenPipeError as error:
+            raise self._broken_pipe(error) from error
+
+    def call(
+        self,
+        request: Request[T],
+        timeout: float | Unset | None = UNSET,
+        start: "Callable[[Any], PendingReply[T]] | None" = None,
+    ) -> T:
+        """Send a request, by `start` if need be, and wait for its answer.
 
         Raises `ControlTimeoutError` when the time (seconds) is up: the request is then given up.
         """
         seconds = self.timeout if timeout is UNSET else timeout
         deadline = Deadline(seconds)
-        reply = self.submit(request)
+        reply = None
         try:
             with self.interruptible:
+                reply = (start or self.start)(request)
                 self._wait(reply, deadline, seconds)
+        except BrokenPipeError as error:
+            raise self._broken_pipe(error) from error
         except BaseException:
-            self.give_up(reply)
+            if reply is not None:
+                self.give_up(reply)
             raise
         return reply._read()
 

@@ -8,6 +8,7 @@ Locks: each part has its own and calls no other part while it holds it. User cod
 them.
 """
 
+import contextlib
 import copy
 import os
 import threading
@@ -19,16 +20,17 @@ from claude_control import log
 from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import (
     ClaudeControlError,
-    ForkedError,
     ProcessExitedError,
     ProtocolError,
     SessionClosedError,
 )
 from claude_control.options import Options
+from claude_control.process import forks
 from claude_control.process.stopping import stop
-from claude_control.process.transport import Exit, Transport
+from claude_control.process.transport import Exit, SubprocessTransport, Transport
 from claude_control.session import living
 from claude_control.session.answers import Answers
+from claude_control.session.apart import ask
 from claude_control.session.callbacks import Callbacks, forbid_waiting
 from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
@@ -53,7 +55,7 @@ __all__ = ["Connection"]
 T = TypeVar("T")
 _log = log.get(__name__)
 
-_JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
+_ANSWER_PATIENCE = 1.0  # seconds that a transport of the user's gets for what should not wait
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
 
 EXIT_PATIENCE = 2.0
@@ -67,6 +69,7 @@ class _Interruptible:
         self._connection = connection
 
     def __enter__(self) -> Self:
+        self._connection.check_owner()
         return self
 
     def __exit__(
@@ -85,32 +88,37 @@ class Connection:
         options: Options,
         *,
         name: str,
+        marker: str,
         router: Any,
         hooks: Mapping[str, Hook],
         command: str,
         open_file: Callable[[], int],
         find_version: Callable[[], str | None],
-        give_back: Callable[[bool], None],
+        give_back: Callable[[], None],
         session_id: str | None,
         session: Callable[[], Any],
     ) -> None:
         self.transport = transport
         self.options = options
         self.name = name
+        self.marker = marker
+        """What the environment of the program, and of all that it starts, carries."""
         self.command = command
         self.interruptible = _Interruptible(self)
         self._owner = os.getpid()
         self._give_back = give_back
-        self._state_lock = threading.Lock()  # guards the three below
+        self._state_lock = threading.Lock()  # guards the two below
         self._error: Exception | None = None
         self._closing = False
-        self._ended = threading.Event()
+        self._told = threading.Event()  # everything that waits has been told what ended the connection
+        self._ended = threading.Event()  # so has the output, and with it the program
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
         self.pool = CallbackPool(f"claude-{name}-callback")
         self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
-        self.writer = Writer(transport, f"claude-{name}-writer")
+        direct = isinstance(transport, SubprocessTransport)
+        self.writer = Writer(transport, f"claude-{name}-writer", direct=direct, broken=self._input_broken)
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.callbacks = self._make_callbacks(hooks, session)
@@ -174,15 +182,16 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        if os.getpid() != self._owner:
-            raise ForkedError(
-                "this session belongs to the process that was forked; open a session of its own in this one"
-            )
+        self.check_owner()
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
         if self._closing:
             raise SessionClosedError("the session is being closed", phase="closing")
+
+    def check_owner(self) -> None:
+        """Raise `ForkedError` in a forked child, before any lock is taken there."""
+        forks.require_owner(self._owner, "this session")
 
     @property
     def error(self) -> Exception | None:
@@ -193,11 +202,6 @@ class Connection:
     def closing(self) -> bool:
         """Whether a user has asked to close it."""
         return self._closing
-
-    @property
-    def ended(self) -> bool:
-        """Whether the program's output has ended and everything has been told so."""
-        return self._ended.is_set()
 
     @property
     def program(self) -> Program:
@@ -219,15 +223,16 @@ class Connection:
         return first
 
     def fail(self, error: Exception) -> None:
-        """End the connection for a defect of the program's output, and stop the program."""
+        """End the connection for a defect of the program's, and stop the program. Never waits."""
         self._end(error)
-        self.transport.kill()
+        ask(self.transport, "kill", patience=0.0)
 
     def end_closed(self) -> None:
         """Tell everything that waits that the session was closed."""
         self._end(SessionClosedError("the session is closed", phase="closing"))
 
     def _end(self, error: Exception) -> None:
+        # Never on a user's thread, where an asynchronous exception could leave somebody waiting for ever.
         with self._state_lock:
             if self._error is not None:
                 return
@@ -237,34 +242,40 @@ class Connection:
         self.answers.end("closed" if closed else "exited", deny=False)
         self.conversation.end(None if closed else error, error)
         self.subscriptions.end()
+        self._told.set()
 
     def close_bound(self) -> float:
         """Seconds that a close takes at the most, by the options."""
         options = self.options
         return float(options.interrupt_grace + options.exit_grace + options.terminate_grace + _OTHER_STEPS)
 
-    def settle(self, deadline: Deadline, callback_patience: float) -> None:
-        """Give back what the connection holds, once its program is gone: threads, descriptors, files, the guard.
+    def start_no_thread(self) -> None:
+        """From now on do without threads that do not run: the interpreter is shutting down."""
+        self.writer.start_no_thread()
+        self.pool.start_no_thread()
 
-        Callbacks get `callback_patience` seconds to end after their signal has fired; then they are abandoned.
-        """
-        self.join(deadline.sooner(_JOIN_PATIENCE))
+    def end_threads(self, deadline: Deadline) -> None:
+        """Wait for the reader and the writer to end, now that the program is gone, and take no more callbacks."""
+        if self._thread.ident is not None:  # it was started
+            self._thread.join(deadline.remaining())
         self.end_closed()
         self.pool.close()
-        self.writer.join(deadline.sooner(_JOIN_PATIENCE))
-        self.abandoned = self.pool.join(deadline.sooner(callback_patience))
+        self.writer.join(deadline)
+
+    def settle(self, deadline: Deadline, *, caller: threading.Thread | None = None) -> None:
+        """Give back everything else that is held: callbacks, descriptors, files, the guard.
+
+        Callbacks get until then to end after their signals have fired; then they are abandoned. `caller`, which waits
+        for this, is not waited for.
+        """
+        self.abandoned = self.pool.join(deadline, spare=caller)
         if self.abandoned:
             _log.warning("callbacks.abandoned", threads=self.abandoned)
-        self._give_back(self.kill_tools)
-        living.remove(self)
-        self.released.set()
-
-    def join(self, deadline: Deadline) -> bool:
-        """Wait for the reader to end; False when the time is up first."""
-        if self._thread is threading.current_thread() or self._thread.ident is None:
-            return True
-        self._thread.join(deadline.remaining())
-        return not self._thread.is_alive()
+        try:
+            self._give_back()
+        finally:
+            living.remove(self)
+            self.released.set()
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
@@ -275,7 +286,7 @@ class Connection:
             self._end(error)
         except OSError as error:
             self._end(ProtocolError(f"the program's output could not be read: {error}"))
-        except Exception as error:  # a defect of ours must not leave anybody waiting
+        except BaseException as error:  # a defect of ours must not leave anybody waiting
             _log.error("reader.broken", error=repr(error))
             self._end(ProtocolError(f"internal error while reading the program's output: {error!r}"))
         finally:
@@ -285,14 +296,16 @@ class Connection:
         if not self._closing:  # the close ladder has patience of its own
             self.writer.close()
             grace = self.options.terminate_grace
-            stop([self.transport], exit_grace=EXIT_PATIENCE, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
+            with contextlib.suppress(RuntimeError):  # a transport of the user's needs threads: not at shutdown
+                stop([self.transport], exit_grace=EXIT_PATIENCE, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
         if self._closing:
             self.end_closed()
         else:
-            self._end(self._exited(self.transport.wait(0)))
+            status = ask(self.transport, "wait", 0, patience=_ANSWER_PATIENCE)
+            self._end(self._how_it_ended(status if isinstance(status, Exit) else None))
         self._ended.set()
 
-    def _exited(self, status: Exit | None) -> Exception:
+    def _how_it_ended(self, status: Exit | None) -> Exception:
         version, phase = self.gate.program.version, self.phase()
         stderr_tail = self.stderr_tail()
         how = "closed its output" if status is None else str(status)
@@ -314,14 +327,16 @@ class Connection:
 
     def stderr_tail(self) -> str:
         """Return the program's last words on stderr, without what looks like a secret."""
-        tail: Callable[[], str] | None = getattr(self.transport, "stderr_tail", None)
-        return str(log.redact(tail())) if tail is not None else ""
+        return str(log.redact(ask(self.transport, "stderr_tail", patience=_ANSWER_PATIENCE) or ""))
 
     def _deliver(self, items: list[Item]) -> None:
         for _, frame, _ in items:
             if type(frame) is dict and frame.get("type") in TELLING:
                 self.facts.learn(frame)
-        self.prompting.write_from_reader(self.conversation.deliver(items))
+        try:
+            self.conversation.deliver(items)
+        finally:
+            self.prompting.write_next(direct=False)
 
     def _control(self, kind: str, frame: dict[str, Any]) -> None:
         if kind == "control_response":
@@ -336,7 +351,7 @@ class Connection:
             self.answers.cancel(frame["request_id"])
 
     def _write_answer(self, line: bytes) -> None:
-        self.writer.put(line)
+        self.writer.put(line, direct=threading.current_thread() is not self._thread)
 
     def _note_stop(self) -> None:
         self.conversation.note_stop()
@@ -360,12 +375,21 @@ class Connection:
         self.check_alive()
         return self.calls.call(request, timeout)
 
+    def _input_broken(self, error: OSError) -> None:
+        """End the connection, for a line could not be written. On the writer's thread.
+
+        How the program ended is what everybody shall be told; that takes a moment to be known.
+        """
+        if not wait_event(self._ended, Deadline(EXIT_PATIENCE)) and not self._closing:
+            text = f"the program closed its input: {error}"
+            self.fail(ProcessExitedError(text, phase=self.phase(), command=self.command))
+
     def _broken_pipe(self, error: OSError) -> ClaudeControlError:
         """Return what to raise for a failed write: how the program ended, or that it no longer reads."""
-        if not self._closing and not wait_event(self._ended, Deadline(EXIT_PATIENCE)):
-            self.fail(ProcessExitedError("the program closed its input", phase=self.phase(), command=self.command))
+        if not self._closing:
+            wait_event(self._told, Deadline(2 * EXIT_PATIENCE))
         if isinstance(self._error, ClaudeControlError):
-            return self._error
+            return copy.copy(self._error)
         return SessionClosedError(f"the session is closed: {error}", phase="closing")
 
     # -- waits ---------------------------------------------------------------------------------------------------------

@@ -33,12 +33,17 @@ class PendingReplies:
         Raises what ended the session, if it has ended.
         """
         future: Future[Reply] = Future()
-        with self._lock:
-            if self._failure is not None:
-                raise copy.copy(self._failure)  # each caller gets its own traceback
-            request_id = f"{REQUEST_PREFIX}{self._count}_{tail}"
-            self._count += 1
-            self._futures[request_id] = future
+        request_id = ""
+        try:
+            with self._lock:
+                if self._failure is not None:
+                    raise copy.copy(self._failure)  # each caller gets its own traceback
+                request_id = f"{REQUEST_PREFIX}{self._count}_{tail}"
+                self._count += 1
+                self._futures[request_id] = future
+        except BaseException:
+            self._futures.pop(request_id, None)  # an asynchronous exception may strike as the lock is given back
+            raise
         return request_id, future
 
     def pop(self, request_id: str) -> "Future[Reply] | None":

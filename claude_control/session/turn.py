@@ -74,13 +74,24 @@ class TurnRecord:
         outcome = decide(result, stopped=self.stopped, refused=self._refused, assistant_error=self._assistant_error)
         self._finish(outcome, result=result)
 
-    def drop(self, error: Exception) -> None:
-        """End a turn whose prompt was never written: iterating yields nothing, waiting raises `error`."""
-        self._finish(Outcome.CANCELLED, error=error)
+    def begin(self) -> bool:
+        """Note that the prompt is written next; False if it was dropped meanwhile. May be called again."""
+        with self._ending:
+            if self.state == "done":
+                return False
+            self.state = "running"
+        return True
+
+    def drop(self, error: Exception) -> bool:
+        """End a turn whose prompt was not written yet: iterating yields nothing, waiting raises `error`.
+
+        Returns False if it was written. May be called again if it was interrupted.
+        """
+        return self._finish(Outcome.CANCELLED, error=error, only_queued=True)
 
     def fail(self, error: Exception) -> None:
         """End the turn because the session ended; a turn that has ended already stays as it is."""
-        self._finish(Outcome.FAILED, error=error, raises=True)
+        self._finish(Outcome.FAILED, error=error)
 
     def _finish(
         self,
@@ -88,16 +99,21 @@ class TurnRecord:
         *,
         result: dict[str, Any] | None = None,
         error: Exception | None = None,
-        raises: bool = False,
-    ) -> None:
-        """End once; `raises` says that iterating raises the error too."""
-        with self._ending:
+        only_queued: bool = False,
+    ) -> bool:
+        """End once; whoever waits is told even if an exception strikes this thread."""
+        try:
+            with self._ending:
+                if only_queued and self.state == "running":
+                    return False
+                if self.state != "done":
+                    self.outcome, self.result, self.error = outcome, result, error
+                    self.state, self.line = "done", None
+        finally:
             if self.state == "done":
-                return
-            self.outcome, self.result, self.error = outcome, result, error
-            self.state, self.line = "done", None
-        self.inbox.finish(error if raises else None)
-        self.done.set()
+                self.inbox.finish(self.error if self.outcome is Outcome.FAILED else None)
+                self.done.set()
+        return True
 
     @property
     def text(self) -> str:
@@ -114,30 +130,35 @@ class Consumer:
         self._stream = stream
         self._connection = connection
         self._batch: deque[Any] = deque()
-        self._taking = threading.Lock()
+        self._lock = threading.Lock()  # guards _reader
+        self._reader: int | None = None  # the thread that is inside of next()
 
     def next(self) -> Message:
         """Return the next message, waiting for it; raises StopIteration at the end of the stream, or what ended it."""
-        while not self._batch:
-            self._connection.forbid_waiting()
-            if not self._taking.acquire(blocking=False):
-                raise ConcurrencyError(
-                    "another thread reads these messages; use session.subscribe() for a second reader"
-                )
-            try:
-                with self._connection.interruptible:
-                    batch = self._stream.take(Deadline(None))
-                if batch is None:
-                    raise StopIteration
-                self._batch.extend(batch)
-            finally:
-                self._taking.release()
-        item = self._batch.popleft()
+        me = threading.get_ident()
+        try:  # around everything: an asynchronous exception must not leave the place taken
+            with self._lock:
+                if self._reader not in (None, me):
+                    text = "another thread reads these messages; use session.subscribe() for a second reader"
+                    raise ConcurrencyError(text)
+                self._reader = me
+            item = self._take()
+        finally:
+            if self._reader == me:
+                self._reader = None
         return decode(item) if type(item) is dict else item
+
+    def _take(self) -> Any:
+        while not (batch := self._batch):  # read once: clear() puts another in its place
+            self._connection.forbid_waiting()
+            with self._connection.interruptible:
+                if self._stream.take(Deadline(None), batch) is None:
+                    raise StopIteration
+        return batch.popleft()
 
     def clear(self) -> None:
         """Drop what was taken and not yet read."""
-        self._batch.clear()
+        self._batch = deque()
 
 
 class Turn:
@@ -229,6 +250,7 @@ class Turn:
 
         A queued one is dropped, a running one interrupted, and of one that is done nothing is asked.
         """
+        self._connection.check_owner()
         self._connection.prompting.interrupt_turn(self._record)
 
     def __enter__(self) -> "Turn":

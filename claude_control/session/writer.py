@@ -5,6 +5,7 @@ atomic write, if nothing waits before it; otherwise by the writer thread, which 
 reach and which never gives up a line that it has begun.
 """
 
+import contextlib
 import select
 import threading
 from collections import deque
@@ -29,7 +30,6 @@ class Ticket:
     """A line that waits for the writer thread. `error` is set, before `done`, when it could not be written."""
 
     line: bytes
-    on_error: Callable[[OSError], None] | None = None
     begun: bool = False
     error: OSError | None = None
     done: threading.Event = attrs.field(factory=threading.Event)
@@ -42,38 +42,48 @@ class Ticket:
         """Note that the line is written, or why not."""
         self.error = error
         self.done.set()
-        if error is not None and self.on_error is not None:
-            self.on_error(error)
 
 
 class Writer:
-    """Serialises the lines of every thread."""
+    """Serialises the lines of every thread.
 
-    def __init__(self, transport: Transport, name: str) -> None:
+    `broken` is called once, on the writer thread, when the program turns out not to read any longer; it may wait. With
+    `direct=False` the caller's thread never writes: the transport's own `try_write` may not be what it says.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        name: str,
+        *,
+        direct: bool = True,
+        broken: Callable[[OSError], None] = lambda _error: None,
+    ) -> None:
         self._transport = transport
         self._name = name
-        self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None)
-        # Guards the four below; held over one non-blocking write at most.
+        self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
+        self._tell_broken = broken
+        # Guards the six below; held over one non-blocking write at most.
         self._changed = threading.Condition(threading.Lock())
         self._queue: deque[Ticket] = deque()
         self._thread: threading.Thread | None = None
+        self._may_start = True
         self._closed: OSError | None = None
+        self._failure: OSError | None = None  # the write that failed, until it is told
         self.bytes_written = 0
 
-    def put(
-        self, line: bytes, *, direct: bool = True, on_error: Callable[[OSError], None] | None = None
-    ) -> Ticket | None:
+    def put(self, line: bytes, *, direct: bool = True) -> Ticket | None:
         """Hand a line over; returns None if it is written already, else the ticket to wait for.
 
-        With `direct=False` (the reader, timers) this thread writes nothing itself. Raises OSError when the program no
-        longer reads.
+        With `direct=False` (the reader, timers) this thread writes nothing itself. Raises `BrokenPipeError` when the
+        program no longer reads.
         """
         with self._changed:
             if self._closed is not None:
                 raise BrokenPipeError(str(self._closed))
             if direct and not self._queue and len(line) <= PIPE_BUF and self._write_now(line):
                 return None
-            ticket = Ticket(line, on_error)
+            ticket = Ticket(line)
             self._start_thread()
             self._queue.append(ticket)
             self._changed.notify()
@@ -99,15 +109,28 @@ class Writer:
         """Refuse further lines and drop those not begun; the thread ends after the one that it writes. Idempotent."""
         self._fail(BrokenPipeError("the session's input is closed"))
 
+    def start_no_thread(self) -> None:
+        """From now on refuse what would need a thread that does not run: the interpreter is shutting down."""
+        with self._changed:
+            self._may_start = False
+
     def join(self, deadline: Deadline) -> bool:
-        """Wait for the thread to end after `close()`; False when the time is up first."""
+        """Wait for the thread to end after `close()`; False when the time is up first.
+
+        A transport of the user's may never return; then nobody waits for its line any longer.
+        """
         thread = self._thread
         if thread is None or thread is threading.current_thread():
             return True
         thread.join(deadline.remaining())
-        return not thread.is_alive()
+        if not thread.is_alive():
+            return True
+        for ticket in list(self._queue):
+            ticket.finish(BrokenPipeError("the session was closed while the line was being written"))
+        return False
 
     def _fail(self, error: OSError) -> None:
+        """Refuse further lines and drop those not begun."""
         with self._changed:
             self._closed = self._closed or error
             dropped = [ticket for ticket in self._queue if not ticket.begun]
@@ -119,19 +142,34 @@ class Writer:
             ticket.finish(error)
 
     def _write_now(self, line: bytes) -> bool:
-        if self._try_write is None or not self._try_write(line):
-            return False
+        try:
+            if self._try_write is None or not self._try_write(line):
+                return False
+        except OSError as error:
+            self._note_failure(error)
+            with contextlib.suppress(BrokenPipeError):  # nobody is left to tell it
+                self._start_thread()
+            raise BrokenPipeError(str(error)) from error
         self.bytes_written += len(line)
         return True
 
+    def _note_failure(self, error: OSError) -> None:
+        """Note, under the lock, that a write failed; after `close()` that is no news."""
+        if self._closed is None:
+            self._closed = self._failure = error
+            self._changed.notify()
+
     def _start_thread(self) -> None:
-        if self._thread is None:
-            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            try:
-                thread.start()
-            except RuntimeError as error:  # the interpreter is shutting down
-                raise BrokenPipeError(f"no thread can be started to write the line: {error}") from error
-            self._thread = thread
+        if self._thread is not None:
+            return
+        if not self._may_start:
+            raise BrokenPipeError("no thread can be started to write the line: the interpreter is shutting down")
+        thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
+            raise BrokenPipeError(f"no thread can be started to write the line: {error}") from error
+        self._thread = thread
 
     def _run(self) -> None:
         while (ticket := self._next()) is not None:
@@ -139,17 +177,21 @@ class Writer:
             with self._changed:
                 self._queue.popleft()
                 self.bytes_written += 0 if error else len(ticket.line)
-                self._closed = self._closed or error  # a part of the line may be out: nothing can follow it
+                if error is not None:
+                    self._note_failure(error)  # a part of the line may be out: nothing can follow it
             ticket.finish(error)
             if error is not None:
                 self._fail(error)
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            self._tell_broken(failure)
 
     def _write(self, line: bytes) -> OSError | None:
         try:
             self._transport.write(line)
         except OSError as error:
             return error
-        except Exception as error:  # a transport of the user's own: a closed file raises ValueError
+        except BaseException as error:  # a transport of the user's own: a closed file raises ValueError
             return BrokenPipeError(f"the line could not be written: {error!r}")
         return None
 
@@ -160,7 +202,8 @@ class Writer:
             if not self._queue and self._closed is None:
                 self._changed.wait(LINGER)
             if not self._queue:
-                self._thread = None
+                if self._closed is None:  # else nothing comes any more, and `join` has somebody to wait for
+                    self._thread = None
                 return None
             self._queue[0].begun = True  # it stays in the queue, so that no short line overtakes it
             return self._queue[0]

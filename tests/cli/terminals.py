@@ -26,22 +26,22 @@ COMMAND = [sys.executable, "-m", "claude_control"]
 _TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); os.execv(sys.executable, sys.argv[1:])"
 
 
-def environment(**changes: str | None) -> dict[str, str]:
+def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """Return the variables for the command: no colours, no size, nothing of the machine's that would change it."""
-    given = {"NO_COLOR": "1", "TERM": "xterm-256color", "PYTHONPATH": str(sources.ROOT), **changes}
+    given = {"NO_COLOR": "1", "TERM": "xterm-256color", "PYTHONPATH": str(sources.ROOT), **(changes or {})}
     hidden = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING"}
     kept = {name: value for name, value in os.environ.items() if name not in hidden}
     return {name: value for name, value in {**kept, **given}.items() if value is not None}
 
 
 def piped(
-    *arguments: str, given: str = "", timeout: float = 30.0, **changes: str | None
+    *arguments: str, given: str = "", timeout: float = 30.0, variables: Mapping[str, str | None] | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """Run the command without any terminal; returns what it printed and its exit code."""
     return subprocess.run(
         [*COMMAND, *arguments],
         input=given,
-        env=environment(**changes),
+        env=environment(variables),
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -72,7 +72,7 @@ class Terminal:
             stdin=self._slave if stdin is None else stdin,
             stdout=self._slave if stdout is None else stdout,
             stderr=self._slave,
-            env=environment(**(variables or {})),
+            env=environment(variables),
             start_new_session=True,
         )
         os.close(self._slave)
@@ -105,6 +105,20 @@ class Terminal:
     def type(self, text: str) -> None:
         """Type keys, such as `CTRL_C`."""
         os.write(self.master, text.encode())
+
+    def press_until(self, key: str, text: str) -> None:
+        """Press a key until a text comes.
+
+        For Ctrl-C at a prompt: CPython's readline sees a signal that comes just before it waits only with the next key.
+        """
+        for _ in range(5):
+            self.type(key)
+            end = time.monotonic() + 2.0
+            while text not in self.output[self._seen :] and self._read(end):
+                continue
+            if text in self.output[self._seen :]:
+                break
+        self.expect(text, timeout=0)
 
     def send_signal(self, number: signal.Signals) -> None:
         """Send a signal to the command."""

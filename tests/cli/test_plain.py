@@ -17,7 +17,7 @@ from claude_control.cli.plain import clip, json_line, printable, safe, width
         ("over\rwritten\x08\x00\x7f", "overwritten"),
         ("\u202egpj.exe\u202c \u2066a\u2069", "gpj.exe a"),
         ("half a pair: \ud83d", "half a pair: \ufffd"),
-        ("\u200fשלום, 👩\u200d💻, naïve, 漢字", "\u200fשלום, 👩\u200d💻, naïve, 漢字"),
+        ("\u200f\u05d0\u05d1, 👩\u200d💻, naïve, 漢字", "\u200f\u05d0\u05d1, 👩\u200d💻, naïve, 漢字"),
     ],
 )
 def test_controls_are_taken_out(text: str, shown: str) -> None:

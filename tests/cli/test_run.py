@@ -56,7 +56,13 @@ def test_flags_reach_the_program(program: Program, tmp_path: Path) -> None:
     cli = program(every_prompt=turn(reply("yes")))
     flags = "--model opus --permission-mode plan --max-turns 3 --allow Read --allow Bash(git:*) --continue".split()
     assert piped("run", "hi", *flags, "--cwd", str(tmp_path)).returncode == 0
-    wanted = {"--model=opus", "--permission-mode=plan", "--max-turns=3", "--allowedTools=Read,Bash(git:*)", "--continue"}
+    wanted = {
+        "--model=opus",
+        "--permission-mode=plan",
+        "--max-turns=3",
+        "--allowedTools=Read,Bash(git:*)",
+        "--continue",
+    }
     assert wanted <= set(cli.argv)
 
 
@@ -104,7 +110,7 @@ def test_untrusted_text_is_harmless_in_a_pipe(program: Program, flags: list[str]
 def test_characters_that_the_locale_lacks_do_not_end_it(program: Program) -> None:
     """In a locale without them, characters are replaced."""
     program(every_prompt=turn(reply("naïve 漢字")))
-    done = piped("run", "hi", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    done = piped("run", "hi", variables={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert (done.returncode, done.stdout) == (0, "na?ve ??\n")
 
 
@@ -138,7 +144,9 @@ def test_api_error_is_no_answer(program: Program) -> None:
     text = "API Error: 529 overloaded"
     message = {"role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": text}]}
     frame = {"type": "assistant", "message": message, "parent_tool_use_id": None, "error": "overloaded"}
-    program(every_prompt=turn(say({**frame, "session_id": "$session_id", "uuid": "$uuid"}), *failing(is_error=True)[1:]))
+    program(
+        every_prompt=turn(say({**frame, "session_id": "$session_id", "uuid": "$uuid"}), *failing(is_error=True)[1:])
+    )
     done = piped("run", "hi")
     assert (done.returncode, done.stdout) == (1, "")
 

@@ -46,7 +46,7 @@ def test_status_line_shows_time_and_tool(program: Program) -> None:
     assert terminal.screen.startswith("So\n\ndone\n")
 
 
-@pytest.mark.parametrize(("columns", "shown"), [(20, "Bash: aaaa..."), (12, "Bas...")])
+@pytest.mark.parametrize(("columns", "shown"), [(20, "Bash: aaaaa..."), (12, "Bas...")])
 def test_status_line_fits_a_narrow_terminal(program: Program, columns: int, shown: str) -> None:
     """The status line never wraps."""
     cli = program(every_prompt=turn(*running_tool("Bash", command="a" * 200), reply("done")))
@@ -60,7 +60,7 @@ def test_columns_can_be_chosen(program: Program) -> None:
     """COLUMNS says how wide the terminal is, whatever the terminal says."""
     cli = program(every_prompt=turn(*running_tool("Bash", command="a" * 200), reply("done")))
     with Terminal("run", "hi", variables={"COLUMNS": "20"}) as terminal:
-        terminal.expect("s  Bash: aaaa...\x1b[K")
+        terminal.expect("s  Bash: aaaaa...\x1b[K")
         cli.open_gate("go on")
         assert terminal.finish() == 0
 

@@ -294,7 +294,7 @@ def test_signal_handler_may_close_what_is_in_use() -> None:
         timer = threading.Timer(0.1, signal.pthread_kill, (threading.get_ident(), signal.SIGUSR1))
         timer.start()
         try:
-            with pytest.raises(OSError, match="ended|Bad file descriptor"):
+            with pytest.raises(OSError, match=r"ended|Bad file descriptor"):
                 while True:
                     transport.write(b"x" * 100_000)
         finally:
