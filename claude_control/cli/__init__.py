@@ -76,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def call(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code; what is wrong is said on stderr."""
+    _fill_gaps()
     try:
         with watching():
             code = _invoke(list(arguments))
@@ -93,6 +94,13 @@ def call(arguments: Sequence[str]) -> int:
         return _complain(_STOPPED.get(error.code, ""), error.code)
     except (ClaudeControlError, OSError) as error:
         return _complain(told(error), code_for(error))
+
+
+def _fill_gaps() -> None:
+    """Give a stream that the parent has closed (`>&-`) to nowhere: something else would get its descriptor."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - it stays open as long as the process
 
 
 def _invoke(arguments: list[str]) -> int:

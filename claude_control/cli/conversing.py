@@ -29,7 +29,7 @@ class Chat:
     def __init__(self, session: Session, terminal: Terminal, keyboard: Keyboard | None, status: Status) -> None:
         self._session = session
         self._terminal = terminal
-        self._reads_terminal = sys.stdin is not None and sys.stdin.isatty()
+        self._reads_terminal = sys.stdin.isatty()
         self._keyboard = keyboard if self._reads_terminal else None
         self._status = status
         self._commands = Commands(session, terminal, status)

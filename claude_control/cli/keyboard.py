@@ -35,7 +35,7 @@ class Keyboard:
         """
         if not terminal.is_watched:
             return None
-        if sys.stdin is not None and sys.stdin.isatty():
+        if sys.stdin.isatty():
             return cls(sys.stdin.fileno(), terminal)
         try:
             return cls(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC), terminal)

@@ -47,8 +47,6 @@ def command(prompt: str, form: str | None, partial: bool, timeout: float | None,
 def _read(prompt: str) -> str:
     if prompt != "-":
         return prompt
-    if sys.stdin is None:
-        raise click.UsageError("there is no stdin to read the prompt from.")
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 

@@ -102,7 +102,7 @@ class Watch:
         try:
             thread.start()
         except BaseException:
-            if thread.ident is None:  # refused; not merely interrupted while we waited for its first step
+            if thread.ident is None:  # refused, or Ctrl-C came before its first step: if it still comes, it goes again
                 self._loop = self._thread = None
                 loop.close()
             raise
@@ -117,7 +117,8 @@ class Watch:
     # -- private: the watch thread ----------------------------------------------------------------------------------
 
     def _run(self, loop: Loop) -> None:
-        over = False
+        with self._lock:
+            over = self._loop is not loop  # disowned by `_start`
         while not over:
             departed = self._take(loop)
             loop.tick()

@@ -3,12 +3,12 @@
 import contextvars
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 from claude_control import log
-from claude_control.deadline import Deadline, wait_future
+from claude_control.deadline import Deadline
 from claude_control.process.transport import SubprocessTransport, Transport
+from claude_control.session.waiting import Flag
 
 __all__ = ["Apart", "ask", "finish"]
 
@@ -23,8 +23,11 @@ class Apart(Generic[T]):
     """
 
     def __init__(self, function: Callable[[], T], name: str) -> None:
-        self._function = function
-        self._future: Future[T] = Future()
+        self._function: Callable[[], T] | None = function  # None: begun, or dropped
+        self._lock = threading.Lock()  # guards _function
+        self._done = Flag()
+        self._returned: list[T] = []
+        self._raised: BaseException | None = None
         context = contextvars.copy_context()
         self._thread = threading.Thread(target=context.run, args=(self._run,), name=name, daemon=True)
 
@@ -32,32 +35,43 @@ class Apart(Generic[T]):
         """Begin. Raises RuntimeError where no thread can be started: the interpreter is shutting down."""
         self._thread.start()
 
-    def drop(self) -> bool:
-        """Keep it from beginning; False if it has begun."""
-        return self._future.cancel()
+    def drop(self, error: Exception) -> bool:
+        """Keep it from beginning, so that `result` raises `error`; False if it has begun."""
+        if self._take() is None:
+            return False
+        self._raised = error
+        self._done.set()
+        return True
 
     def wait(self, deadline: Deadline) -> bool:
         """Wait for its end; False when the time is up first."""
-        return wait_future(self._future, deadline)
+        return self._done.wait(deadline)
 
     def result(self) -> T:
         """Wait for its end and return what it returned, or raise what it raised."""
+        self.wait(Deadline(None))
+        error, self._raised = self._raised, None
         try:
-            self.wait(Deadline(None))
-            return self._future.result()
+            if error is not None:
+                raise error
         finally:
-            del self  # the exception's traceback holds this frame, and the future the exception
+            del error  # its traceback holds this frame: the two would keep each other alive
+        return self._returned[0]
+
+    def _take(self) -> Callable[[], T] | None:
+        with self._lock:
+            function, self._function = self._function, None
+        return function
 
     def _run(self) -> None:
-        future, function = self._future, self._function
-        del self._function, self  # as above; and what it holds is not ours to keep
-        if not future.set_running_or_notify_cancel():
+        function = self._take()
+        if function is None:
             return
         try:
-            future.set_result(function())
-        except BaseException as error:
-            future.set_exception(error)
-            del future
+            self._returned.append(function())
+        except BaseException as error:  # raised again by `result`
+            self._raised = error
+        self._done.set()
 
 
 def finish(function: Callable[[], T], name: str) -> T:

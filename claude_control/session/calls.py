@@ -4,10 +4,9 @@ import contextlib
 import copy
 import os
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
-from claude_control.deadline import Deadline, wait_future
+from claude_control.deadline import Deadline
 from claude_control.errors import (
     AbortedError,
     ClaudeControlError,
@@ -15,11 +14,10 @@ from claude_control.errors import (
     ControlTimeoutError,
     WaitTimeoutError,
 )
-from claude_control.session.pending import PendingReplies
+from claude_control.session.pending import Expected, PendingReplies
 from claude_control.session.writer import Ticket, Writer
 from claude_control.unset import UNSET, Unset
 from claude_control.wire import envelope
-from claude_control.wire.envelope import Reply
 from claude_control.wire.framing import encode
 from claude_control.wire.requests import Request
 
@@ -32,18 +30,18 @@ class PendingReply(Generic[T]):
     """A control request that was sent and whose answer may not be there yet."""
 
     def __init__(
-        self, calls: "Calls", request: Request[T], request_id: str, future: "Future[Reply]", ticket: Ticket | None
+        self, calls: "Calls", request: Request[T], request_id: str, expected: Expected, ticket: Ticket | None
     ) -> None:
         self._calls = calls
         self._request = request
-        self._future = future
+        self._expected = expected
         self.request_id = request_id
         """The id that it has on the wire."""
         self._ticket = ticket
 
     def done(self) -> bool:
         """Tell whether the answer, or the end of the session, is there."""
-        return self._future.done()
+        return self._expected.done.is_set()
 
     def cancel(self) -> bool:
         """Give the request up; returns False if it was answered before. `result()` then raises `AbortedError`."""
@@ -59,16 +57,16 @@ class PendingReply(Generic[T]):
         """
         seconds = self._calls.timeout if timeout is UNSET else timeout
         with self._calls.interruptible:
-            if not wait_future(self._future, Deadline(seconds)):
+            if not self._expected.done.wait(Deadline(seconds)):
                 text = f"{self._request.subtype} has no answer within {seconds:g} seconds; it goes on"
                 raise WaitTimeoutError(text, timeout=seconds)
         return self._read()
 
     def _read(self) -> T:
-        error = self._future.exception()
+        error, reply, subtype = self._expected.error, self._expected.reply, self._request.subtype
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each waiter gets its own traceback
-        reply, subtype = self._future.result(), self._request.subtype
+        assert reply is not None
         if reply.error is not None:
             text = f"the program answered {subtype} with an error: {reply.error}"
             raise ControlRequestError(text, subtype=subtype, text=reply.error, code=reply.code)
@@ -111,10 +109,10 @@ class Calls:
         """
         self._check(request)
         body = request.body()
-        request_id, future = self.pending.register(os.urandom(4).hex())
+        request_id, expected = self.pending.register(os.urandom(4).hex())
         try:
             ticket = self._writer.put(encode(envelope.request(request_id, body)), direct=direct)
-            return PendingReply(self, request, request_id, future, ticket)
+            return PendingReply(self, request, request_id, expected, ticket)
         except BaseException:
             self.pending.pop(request_id)
             raise
@@ -156,7 +154,7 @@ class Calls:
         if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
             text = f"{subtype} could not be written in time: the program does not read its input"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
-        if not wait_future(reply._future, deadline):
+        if not reply._expected.done.wait(deadline):
             text = f"the program did not answer {subtype} within {seconds:g} seconds; the request is given up"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
 
@@ -164,7 +162,7 @@ class Calls:
         """Forget a request, and withdraw it where the program knows that; returns False if it was answered."""
         if self.pending.pop(reply.request_id) is None:
             return False
-        reply._future.set_exception(AbortedError("the request was given up", reason="cancelled"))
+        reply._expected.fail(AbortedError("the request was given up", reason="cancelled"))
         if reply._ticket is not None and self._writer.withdraw(reply._ticket):
             return True  # never written: there is nothing to withdraw
         if self._knows_cancel():

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 
 from claude_control import log
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline
 from claude_control.errors import ClaudeControlError
 from claude_control.process import orphans
 from claude_control.process.stopping import stop
@@ -79,11 +79,11 @@ def _close(
     for connection in connections:
         # A callback cannot wait for somebody who waits for it.
         if connection not in mine and not connection.pool.owns(caller):
-            wait_event(connection.released, deadline.sooner(connection.close_bound()))
+            connection.released.wait(deadline.sooner(connection.close_bound()))
 
 
 def _wait_for_turns(connection: Connection, deadline: Deadline) -> None:
-    while (record := connection.conversation.current) is not None and wait_event(record.done, deadline):
+    while (record := connection.conversation.current) is not None and record.done.wait(deadline):
         continue
 
 
@@ -103,7 +103,7 @@ def _interrupt(connections: Sequence[Connection], deadline: Deadline) -> None:
             if record is not None:
                 waits.append((record, deadline.sooner(connection.options.interrupt_grace)))
     for record, until in waits:
-        wait_event(record.done, until)
+        record.done.wait(until)
 
 
 def _end_input(connections: Sequence[Connection], deadline: Deadline) -> None:

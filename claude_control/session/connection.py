@@ -4,8 +4,8 @@ Theory of operation. The first thing that ends the connection wins (`_end`), by 
 present and later call raises, fails what waits, fires the signals of open callbacks and ends every stream. A user's
 `close()` is one such thing, the program's own exit, seen by the reader, another.
 
-Locks: each part has its own and calls no other part while it holds it. User code and Future results run under none of
-them.
+Locks: each part has its own and calls no other part while it holds it. User code runs under none of them, nor is anybody
+woken under one.
 """
 
 import contextlib
@@ -13,11 +13,10 @@ import copy
 import os
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from claude_control import log
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline
 from claude_control.errors import (
     ClaudeControlError,
     ProcessExitedError,
@@ -37,11 +36,13 @@ from claude_control.session.conversation import Conversation
 from claude_control.session.facts import TELLING, SessionFacts
 from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
+from claude_control.session.interruptible import Interruptible
 from claude_control.session.pending import REQUEST_PREFIX
 from claude_control.session.pool import CallbackPool
 from claude_control.session.prompting import Prompting
 from claude_control.session.reading import Reader
 from claude_control.session.subscriptions import Subscriptions
+from claude_control.session.waiting import Flag
 from claude_control.session.writer import Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import LongLine
@@ -60,23 +61,6 @@ _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bo
 
 EXIT_PATIENCE = 2.0
 """Seconds that a program which has closed its output or its input gets to exit by itself before it is stopped."""
-
-
-class _Interruptible:
-    """Around every wait for the program: Ctrl-C interrupts the turn that runs, then goes on its way."""
-
-    def __init__(self, connection: "Connection") -> None:
-        self._connection = connection
-
-    def __enter__(self) -> Self:
-        self._connection.check_owner()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self._connection.keyboard_interrupt()
 
 
 class Connection:
@@ -104,14 +88,14 @@ class Connection:
         self.marker = marker
         """What the environment of the program, and of all that it starts, carries."""
         self.command = command
-        self.interruptible = _Interruptible(self)
+        self.interruptible = Interruptible(self)
         self._owner = os.getpid()
         self._give_back = give_back
         self._state_lock = threading.Lock()  # guards the two below
         self._error: Exception | None = None
         self._closing = False
-        self._told = threading.Event()  # everything that waits has been told what ended the connection
-        self._ended = threading.Event()  # so has the output, and with it the program
+        self._told = Flag()  # everything that waits has been told what ended the connection
+        self._ended = Flag()  # so has the output, and with it the program
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
@@ -129,7 +113,7 @@ class Connection:
         self.kill_tools = True
         self.abandoned: list[str] = []
         """Names of callback threads that did not end when the session was closed."""
-        self.released = threading.Event()
+        self.released = Flag()
         """Set when the program is gone and everything that was held for it is given back."""
         self._thread = threading.Thread(target=self._read, name=f"claude-{name}-reader", daemon=True)
 
@@ -380,14 +364,14 @@ class Connection:
 
         How the program ended is what everybody shall be told; that takes a moment to be known.
         """
-        if not wait_event(self._ended, Deadline(EXIT_PATIENCE)) and not self._closing:
+        if not self._ended.wait(Deadline(EXIT_PATIENCE)) and not self._closing:
             text = f"the program closed its input: {error}"
             self.fail(ProcessExitedError(text, phase=self.phase(), command=self.command))
 
     def _broken_pipe(self, error: OSError) -> ClaudeControlError:
         """Return what to raise for a failed write: how the program ended, or that it no longer reads."""
         if not self._closing:
-            wait_event(self._told, Deadline(2 * EXIT_PATIENCE))
+            self._told.wait(Deadline(2 * EXIT_PATIENCE))
         if isinstance(self._error, ClaudeControlError):
             return copy.copy(self._error)
         return SessionClosedError(f"the session is closed: {error}", phase="closing")
@@ -397,18 +381,6 @@ class Connection:
     def forbid_waiting(self) -> None:
         """Raise `ConcurrencyError` in a callback, where a turn's end can never come."""
         forbid_waiting(self.pool)
-
-    def keyboard_interrupt(self) -> None:
-        """Interrupt the turn that runs and wait a little for its end; a second Ctrl-C meanwhile closes the session."""
-        from claude_control.session.closing import close_connections  # it needs this module
-
-        if self._error is not None:
-            return
-        try:
-            self.prompting.interrupt_and_wait()
-        except KeyboardInterrupt:
-            close_connections([self], timeout=None)
-            raise
 
     def __repr__(self) -> str:
         return f"<Connection {self.name} {self.phase()}: {self.calls.pending!r}, {self.answers!r}, {self.pool!r}>"

@@ -179,7 +179,9 @@ class Conversation:
         # where this one stopped.
         while self._current is None and self._queue and self._ended is None:
             record = self._queue[0]
-            if record.state != "done":
+            if record.state == "done":
+                record.tell()
+            else:
                 if not self.router.free and self.router.current != record.uuid:
                     return
                 if record.begin():

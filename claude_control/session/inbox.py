@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
+from claude_control.session.waiting import Waiters
 from claude_control.wire.framing import Decoder
 from claude_control.wire.messages import MessagesDropped
 
@@ -50,30 +51,20 @@ class Stream(Protocol):
 
 
 class _Waiting:
-    """One consumer's wait, and the end of the stream.
-
-    Every change wakes all that wait: an exception from outside may leave a waiter behind that waits no longer.
-    """
+    """One consumer's wait, and the end of the stream."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition(threading.Lock())  # guards everything in the subclasses
+        self._lock = threading.Lock()  # guards everything in the subclasses
+        self._changed = Waiters()
         self._finished = False
         self._error: Exception | None = None
 
     def finish(self, error: Exception | None = None) -> None:
         """Say that no more comes; the first call counts."""
-        with self._changed:
+        with self._lock:
             if not self._finished:
                 self._finished, self._error = True, error
-                self._changed.notify_all()
-
-    def _wait(self, ready: Callable[[], bool], deadline: Deadline) -> bool:
-        """Wait, with the lock held, until there is something or the end; False when the time is up."""
-        while not ready() and not self._finished:
-            if deadline.expired():
-                return False
-            self._changed.wait(deadline.slice())
-        return True
+        self._changed.wake()
 
     def _raise_end(self) -> None:
         """Raise what ended the stream, if it was an error."""
@@ -100,19 +91,19 @@ class Inbox(_Waiting):
         """Hand items over. Called by the reader."""
         if self._discarding:
             return
-        with self._changed:
+        with self._lock:
             for item in items:
                 self._keep(item)
-            self._changed.notify_all()
+        self._changed.wake()
         if self._discarding:  # since just now
             self.discard()
 
     def take(self, deadline: Deadline, into: "deque[Any] | None" = None) -> list[Any] | None:
         """Return what is there as one batch."""
         into = deque() if into is None else into
-        with self._changed:
-            if not self._wait(self._ready, deadline):
-                return []
+        if not self._changed.wait(self._ready, deadline):
+            return []
+        with self._lock:
             if self._items:
                 batch = [item[1] for item in self._items]
                 self._items, self._size = [], 0
@@ -120,7 +111,7 @@ class Inbox(_Waiting):
                 return batch
             spill = self._spill
             if spill is None and not self._finished:
-                return []  # it was discarded just now
+                return []  # somebody else took it, or it was discarded
             if spill is None:
                 self._raise_end()
                 return None
@@ -130,7 +121,7 @@ class Inbox(_Waiting):
         batch, position = spill.peek()
         spill.position = position
         into.extend(batch)
-        with self._changed:
+        with self._lock:
             if spill is self._spill and spill.empty:
                 self._spill = None  # the file goes with it
         return batch
@@ -147,7 +138,7 @@ class Inbox(_Waiting):
         return self._spill is not None
 
     def _ready(self) -> bool:
-        return bool(self._items) or self._spill is not None
+        return bool(self._items) or self._spill is not None or self._finished
 
     def _keep(self, item: Item) -> None:
         size, _, line = item
@@ -240,21 +231,23 @@ class Newest(_Waiting):
 
     def put(self, items: Sequence[Item]) -> None:
         """Hand items over. Called by the reader."""
-        with self._changed:
+        with self._lock:
             for item in items:
                 self._items.append((item[0], item[1], b""))
                 self._size += item[0]
             while len(self._items) > self._limit or (self._size > self._budget and len(self._items) > 1):
                 self._size -= self._items.popleft()[0]
                 self._dropped += 1
-            self._changed.notify_all()
+        self._changed.wake()
 
     def take(self, deadline: Deadline, into: "deque[Any] | None" = None) -> list[Any] | None:
         """Return what is there as one batch."""
         into = deque() if into is None else into
-        with self._changed:
-            if not self._wait(lambda: bool(self._items), deadline):
-                return []
+        if not self._changed.wait(lambda: self._items or self._finished, deadline):
+            return []
+        with self._lock:
+            if not self._items and not self._finished:
+                return []  # somebody else took it
             if not self._items:
                 self._raise_end()
                 return None

@@ -3,7 +3,6 @@
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError
 from typing import Any
 
 from claude_control.deadline import Deadline
@@ -80,11 +79,7 @@ class Opening:
             self._work.start()
         except RuntimeError as error:
             raise SpawnError(f"cannot start the program: no thread can be started: {error}") from error
-        try:
-            self._work.result()
-        except CancelledError:  # before it had begun
-            self._go_on()
-            raise
+        self._work.result()
 
     def wait(self) -> None:
         """Wait for its end, in another thread than the one that runs it."""
@@ -93,7 +88,7 @@ class Opening:
     def cancel(self) -> None:
         """Make it fail, which gives everything back, and wait for that; too late once `opened` is set."""
         self._cancelled = True
-        if self._work.drop():
+        if self._work.drop(SessionClosedError("the session was closed before it was opened")):
             return
         connection = self.starting
         if connection is not None and self.opened is None:

@@ -32,7 +32,8 @@ class CallbackPool:
     def __init__(self, name: str) -> None:
         self._name = name
         self._context = contextvars.copy_context()  # the opener's: what a web view bound shows in its callbacks
-        self._changed = threading.Condition(threading.Lock())  # guards the four below
+        self._lock = threading.Lock()  # guards the six below
+        self._changed = threading.Condition(self._lock)
         self._work: deque[Callable[[], None]] = deque()
         self._idle = 0
         self._threads: set[threading.Thread] = set()
@@ -42,7 +43,7 @@ class CallbackPool:
 
     def submit(self, function: Callable[[], None]) -> bool:
         """Run `function` on a thread of its own as soon as one is to be had; returns False once the pool is closed."""
-        with self._changed:
+        with self._lock:
             if self._closed:
                 return False
             self._work.append(function)
@@ -62,12 +63,12 @@ class CallbackPool:
 
     def start_no_thread(self) -> None:
         """From now on make do with the threads that run: the interpreter is shutting down."""
-        with self._changed:
+        with self._lock:
             self._may_start = False
 
     def close(self) -> None:
         """Take no more work and let the threads end once what was taken is done. Idempotent."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.notify_all()
 
@@ -100,13 +101,13 @@ class CallbackPool:
                     _log.error("callback.broken", error=repr(error))
                 del function  # what it holds must not live until the next one comes
         finally:
-            with self._changed:
+            with self._lock:
                 self._threads.discard(threading.current_thread())
                 if self._work and not self._threads and self._may_start:
                     self._add_thread()  # a time limit for a user's function struck this thread between two of them
 
     def _next(self) -> Callable[[], None] | None:
-        with self._changed:
+        with self._lock:
             if not self._work and not self._closed:
                 self._idle += 1
                 try:

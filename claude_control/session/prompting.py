@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from claude_control import log
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline
 from claude_control.errors import ClaudeControlError, ControlTimeoutError, SessionClosedError
 from claude_control.session.calls import Calls, PendingReply
 from claude_control.session.conversation import Conversation
@@ -143,7 +143,7 @@ class Prompting:
         except _HasEndedError:
             return
         except SessionClosedError:
-            if not wait_event(record.done, Deadline(_END_PATIENCE)):
+            if not record.done.wait(Deadline(_END_PATIENCE)):
                 raise
 
     def _interrupt(self, only: TurnRecord | None, cancel_queued: bool, timeout: Any) -> InterruptReply:
@@ -179,7 +179,7 @@ class Prompting:
             return
         record.interrupt_owed = self._gate.program.modern and not self._conversation.router.running
         self._interrupt_again(record)
-        wait_event(record.done, Deadline(self._options.interrupt_grace))
+        record.done.wait(Deadline(self._options.interrupt_grace))
 
     def _turn_begins(self, record: TurnRecord) -> None:
         """Repeat an interrupt that came too early. Called by the reader."""

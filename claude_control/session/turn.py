@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline
 from claude_control.errors import AbortedError, ConcurrencyError, WaitTimeoutError
 from claude_control.session.inbox import Inbox, Stream
 from claude_control.session.outcome import Outcome, decide, error_for
+from claude_control.session.waiting import Flag
 from claude_control.unset import UNSET, Unset
 from claude_control.wire.messages import Message, ResultMessage, decode
 
@@ -34,7 +35,7 @@ class TurnRecord:
     outcome: Outcome | None = None
     result: dict[str, Any] | None = None
     error: Exception | None = None
-    done: threading.Event = attrs.field(factory=threading.Event)
+    done: Flag = attrs.field(factory=Flag)
     stopped: bool = False  # somebody on our side asked for its end
     interrupt_owed: bool = False  # an interrupt came before the program had begun the turn, and must be repeated
     _ending: threading.Lock = attrs.field(factory=threading.Lock)  # the first end counts, whichever thread brings it
@@ -110,10 +111,14 @@ class TurnRecord:
                     self.outcome, self.result, self.error = outcome, result, error
                     self.state, self.line = "done", None
         finally:
-            if self.state == "done":
-                self.inbox.finish(self.error if self.outcome is Outcome.FAILED else None)
-                self.done.set()
+            self.tell()
         return True
+
+    def tell(self) -> None:
+        """Tell whoever waits that the turn has ended, if it has."""
+        if self.state == "done":
+            self.inbox.finish(self.error if self.outcome is Outcome.FAILED else None)
+            self.done.set()
 
     @property
     def text(self) -> str:
@@ -227,7 +232,7 @@ class Turn:
         self._consumer.clear()
         seconds = None if timeout is UNSET else timeout
         with self._connection.interruptible:
-            if not wait_event(record.done, Deadline(seconds)):
+            if not record.done.wait(Deadline(seconds)):
                 raise WaitTimeoutError(
                     f"the turn has not ended within {seconds:g} seconds; it goes on", timeout=seconds
                 )

@@ -13,8 +13,9 @@ from collections.abc import Callable
 
 import attrs
 
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline
 from claude_control.process.transport import Transport
+from claude_control.session.waiting import Flag
 
 __all__ = ["Ticket", "Writer"]
 
@@ -32,11 +33,11 @@ class Ticket:
     line: bytes
     begun: bool = False
     error: OSError | None = None
-    done: threading.Event = attrs.field(factory=threading.Event)
+    done: Flag = attrs.field(factory=Flag)
 
     def wait(self, deadline: Deadline) -> bool:
         """Wait until the line is written or has failed; False when the time is up first."""
-        return wait_event(self.done, deadline)
+        return self.done.wait(deadline)
 
     def finish(self, error: OSError | None = None) -> None:
         """Note that the line is written, or why not."""
@@ -63,8 +64,8 @@ class Writer:
         self._name = name
         self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
         self._tell_broken = broken
-        # Guards the six below; held over one non-blocking write at most.
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()  # guards the six below; held over one non-blocking write at most
+        self._changed = threading.Condition(self._lock)  # entered by the writer thread only, which nothing strikes
         self._queue: deque[Ticket] = deque()
         self._thread: threading.Thread | None = None
         self._may_start = True
@@ -78,7 +79,7 @@ class Writer:
         With `direct=False` (the reader, timers) this thread writes nothing itself. Raises `BrokenPipeError` when the
         program no longer reads.
         """
-        with self._changed:
+        with self._lock:
             if self._closed is not None:
                 raise BrokenPipeError(str(self._closed))
             if direct and not self._queue and len(line) <= PIPE_BUF and self._write_now(line):
@@ -91,7 +92,7 @@ class Writer:
 
     def withdraw(self, ticket: Ticket) -> bool:
         """Take a line back; False if it is being written, has been, or has failed."""
-        with self._changed:
+        with self._lock:
             if ticket.begun or ticket not in self._queue:
                 return False
             self._queue.remove(ticket)
@@ -101,7 +102,7 @@ class Writer:
 
     def flush(self, deadline: Deadline) -> bool:
         """Wait until every line handed over so far is written or dropped; False when the time is up first."""
-        with self._changed:
+        with self._lock:
             waiting = list(self._queue)
         return all(ticket.wait(deadline) for ticket in waiting)
 
@@ -111,7 +112,7 @@ class Writer:
 
     def start_no_thread(self) -> None:
         """From now on refuse what would need a thread that does not run: the interpreter is shutting down."""
-        with self._changed:
+        with self._lock:
             self._may_start = False
 
     def join(self, deadline: Deadline) -> bool:
@@ -131,7 +132,7 @@ class Writer:
 
     def _fail(self, error: OSError) -> None:
         """Refuse further lines and drop those not begun."""
-        with self._changed:
+        with self._lock:
             self._closed = self._closed or error
             dropped = [ticket for ticket in self._queue if not ticket.begun]
             self._queue = deque(ticket for ticket in self._queue if ticket.begun)
@@ -174,7 +175,7 @@ class Writer:
     def _run(self) -> None:
         while (ticket := self._next()) is not None:
             error = self._write(ticket.line)
-            with self._changed:
+            with self._lock:
                 self._queue.popleft()
                 self.bytes_written += 0 if error else len(ticket.line)
                 if error is not None:
@@ -196,7 +197,7 @@ class Writer:
         return None
 
     def _next(self) -> Ticket | None:
-        with self._changed:
+        with self._lock:
             if self._thread is not threading.current_thread():
                 return None  # Ctrl-C struck while it was being started, so that nobody knows of it
             if not self._queue and self._closed is None:

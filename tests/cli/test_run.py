@@ -242,9 +242,13 @@ def test_secret_is_not_printed(program: Program, monkeypatch: pytest.MonkeyPatch
     assert not {word for word in ("environment", "abcdefghijkl", "from-the-program") if word in done.stderr}
 
 
-def test_stdin_that_is_closed(program: Program) -> None:
-    """Without a stdin at all a prompt on the command line still works."""
-    program(every_prompt=turn(reply("yes")))
-    script = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, "run", "hi"]
+@pytest.mark.parametrize(
+    ("closed", "printed"), [("<&-", "yes\n"), ("<&- 2>&-", "yes\n"), (">&-", ""), ("<&- >&- 2>&-", "")]
+)
+def test_streams_that_are_closed(program: Program, closed: str, printed: str) -> None:
+    """A stream that is closed from the start is nothing to fall over."""
+    cli = program(every_prompt=turn(reply("yes")))
+    script = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "run", "hi"]
     done = subprocess.run(script, env=environment(), capture_output=True, text=True, timeout=30, check=False)
-    assert (done.returncode, done.stdout) == (0, "yes\n"), done.stderr
+    assert (done.returncode, done.stdout, done.stderr) == (0, printed, "")
+    assert len(cli.sessions) == 1

@@ -120,6 +120,25 @@ def test_chat_is_steered(variables: dict[str, str | None], workspace: Path) -> N
         assert terminal.finish() == 0
 
 
+def test_background_work_is_waited_for(variables: dict[str, str | None], program: Program, workspace: Path) -> None:
+    """Work that a turn leaves in the background is done when the command ends (2.1.332; older ones do not tell)."""
+    work = ToolCall("Bash", command="sleep 3; touch ended", description="work", run_in_background=True)
+    prompt = script(work, Text("Started."))
+    done = piped("run", prompt, "--allow", "Bash", "--cwd", str(workspace), variables=variables)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Started.")
+    if program.version == "2.1.332":
+        assert (workspace / "ended").exists()
+
+
+def test_conversation_that_is_unknown(variables: dict[str, str | None], workspace: Path) -> None:
+    """A conversation that does not exist ends with 1, and the program's own reason."""
+    unknown = "0a0a0a0a-0000-4000-8000-000000000000"
+    done = piped("run", "hi", "--resume", unknown, "--cwd", str(workspace), variables=variables)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"No conversation found with session ID: {unknown}" in done.stderr
+
+
 def test_doctor_is_content(variables: dict[str, str | None], program: Program) -> None:
     """The doctor tells the version, opens a session, and knows what this version lacks."""
     done = piped("doctor", "--json", variables=variables)
