@@ -30,6 +30,7 @@ class OpenRequest:
     denial: Callable[[str], dict[str, Any]]
     is_permission: bool = False
     timer: Any = None
+    function_name: str = ""
 
 
 class Answers:
@@ -127,6 +128,6 @@ class Answers:
             request.timer.cancel()
 
     def _send(self, line: bytes) -> None:
-        # A program that is gone, or reads no longer, is nothing to tell here: reader and writer tell it.
+        # A program that is gone or going is nothing to tell here: the reader tells it, with the exit status.
         with contextlib.suppress(OSError):
             self._write(line)

@@ -1,7 +1,6 @@
 """Runs permission callbacks and hooks for the program's requests, and turns whatever happens into one answer."""
 
 import copy
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,10 +9,8 @@ import attrs
 from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.errors import ConcurrencyError, OptionsError
-from claude_control.process import forks
 from claude_control.process.watch import call_later
 from claude_control.session.answers import Answers, OpenRequest
-from claude_control.session.apart import finish
 from claude_control.session.pool import CallbackPool
 from claude_control.wire.hooks import Hook, answer_hook, failed_hook
 from claude_control.wire.inbound import HookCallback, InboundRequest, PermissionRequest
@@ -127,6 +124,7 @@ class Callbacks:
             AbortSignal(self._run_on_abort),
             denial=deny,
             is_permission=True,
+            function_name=_name_of(self._can_use_tool),
         )
         if self._answers.add(open_request):
             self._submit(open_request, lambda: self._run_permission(request, open_request))
@@ -141,19 +139,17 @@ class Callbacks:
             if later:
                 return
             self._decide(request, open_request, decision)
-        except BaseException as error:  # SystemExit and KeyboardInterrupt too: an unanswered request hangs the turn
-            _log.warning("permission.failed", function=_name_of(self._can_use_tool), error=repr(error))
+        except (
+            BaseException
+        ) as error:  # an unanswered request hangs the turn: SystemExit and KeyboardInterrupt deny too
+            self._failed("permission.failed", open_request, error)
             self._answers.answer(open_request, deny(f"The permission callback failed: {_said(error)}"))
 
     def _permission_context(
         self, request: PermissionRequest, open_request: OpenRequest, later: list[PendingAnswer]
     ) -> PermissionContext:
-        owner = os.getpid()
-
         def answer(decision: Allow | Deny) -> bool:
-            # Apart: an exception that strikes the user's thread could otherwise take the request and never answer it.
-            forks.require_owner(owner, "this request")
-            return finish(lambda: self._decide(request, open_request, decision), "claude-answer")
+            return self._decide(request, open_request, decision)
 
         def answer_later() -> PendingAnswer:
             later.append(PendingAnswer(answer, open_request.signal))
@@ -193,11 +189,13 @@ class Callbacks:
             request.request_id,
             AbortSignal(self._run_on_abort),
             denial=lambda text: failed_hook(hook, text),
+            function_name=_name_of(hook.function),
         )
         if not self._answers.add(open_request):
             return
         if hook.timeout is not None:
-            self._set_timer(hook, open_request, hook.timeout)
+            seconds = hook.timeout
+            open_request.timer = call_later(seconds, lambda: self._hook_timed_out(hook, open_request, seconds))
         self._submit(open_request, lambda: self._run_hook(hook, request, open_request))
 
     def _run_hook(self, hook: Hook, request: HookCallback, open_request: OpenRequest) -> None:
@@ -206,22 +204,12 @@ class Callbacks:
             output = hook.function(_own_copy(request.input), request.tool_use_id, context)
             self._answers.answer(open_request, answer_hook(hook.event, output, allow_bypass=self._allow_bypass))
         except BaseException as error:  # as above
-            _log.warning("hook.failed", function=_name_of(hook.function), error=repr(error))
+            self._failed("hook.failed", open_request, error)
             self._answers.answer(open_request, failed_hook(hook, f"The {hook.event} hook failed: {_said(error)}"))
-
-    def _set_timer(self, hook: Hook, open_request: OpenRequest, seconds: float) -> None:
-        try:
-            timer = call_later(seconds, lambda: self._hook_timed_out(hook, open_request, seconds))
-        except RuntimeError as error:  # no thread can be started; the program has a limit of its own, 15 seconds later
-            _log.warning("hook.not_timed", hook_event=hook.event, error=repr(error))
-            return
-        open_request.timer = timer
-        if not self._answers.is_open(open_request):  # it was closed meanwhile, and its timer not seen
-            timer.cancel()
 
     def _hook_timed_out(self, hook: Hook, open_request: OpenRequest, seconds: float) -> None:
         if self._answers.time_out(open_request, f"The {hook.event} hook did not answer within {seconds:g} seconds."):
-            _log.warning("hook.timed_out", hook_event=hook.event, function=_name_of(hook.function), seconds=seconds)
+            _log.warning("hook.timed_out", hook_event=hook.event, function=open_request.function_name, seconds=seconds)
 
     # -- both ----------------------------------------------------------------------------------------------------------
 
@@ -241,6 +229,9 @@ class Callbacks:
 
         if not self._pool.submit(run):
             _log.debug("on_abort.skipped", function=_name_of(function))
+
+    def _failed(self, event: str, open_request: OpenRequest, error: BaseException) -> None:
+        _log.warning(event, function=open_request.function_name, error=repr(error))
 
 
 def _own_copy(value: dict[str, Any]) -> dict[str, Any]:

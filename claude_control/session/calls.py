@@ -4,9 +4,10 @@ import contextlib
 import copy
 import os
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, wait_future
 from claude_control.errors import (
     AbortedError,
     ClaudeControlError,
@@ -14,10 +15,11 @@ from claude_control.errors import (
     ControlTimeoutError,
     WaitTimeoutError,
 )
-from claude_control.session.pending import Expected, PendingReplies
+from claude_control.session.pending import PendingReplies
 from claude_control.session.writer import Ticket, Writer
 from claude_control.unset import UNSET, Unset
 from claude_control.wire import envelope
+from claude_control.wire.envelope import Reply
 from claude_control.wire.framing import encode
 from claude_control.wire.requests import Request
 
@@ -30,23 +32,22 @@ class PendingReply(Generic[T]):
     """A control request that was sent and whose answer may not be there yet."""
 
     def __init__(
-        self, calls: "Calls", request: Request[T], request_id: str, expected: Expected, ticket: Ticket | None
+        self, calls: "Calls", request: Request[T], request_id: str, future: "Future[Reply]", ticket: Ticket | None
     ) -> None:
         self._calls = calls
         self._request = request
-        self._expected = expected
+        self._future = future
         self.request_id = request_id
         """The id that it has on the wire."""
         self._ticket = ticket
 
     def done(self) -> bool:
         """Tell whether the answer, or the end of the session, is there."""
-        return self._expected.done.is_set()
+        return self._future.done()
 
     def cancel(self) -> bool:
         """Give the request up; returns False if it was answered before. `result()` then raises `AbortedError`."""
-        with self._calls.interruptible:
-            return self._calls.give_up(self)
+        return self._calls.give_up(self)
 
     def result(self, timeout: float | Unset | None = UNSET) -> T:
         """Wait for the answer and return it.
@@ -57,16 +58,16 @@ class PendingReply(Generic[T]):
         """
         seconds = self._calls.timeout if timeout is UNSET else timeout
         with self._calls.interruptible:
-            if not self._expected.done.wait(Deadline(seconds)):
+            if not wait_future(self._future, Deadline(seconds)):
                 text = f"{self._request.subtype} has no answer within {seconds:g} seconds; it goes on"
                 raise WaitTimeoutError(text, timeout=seconds)
         return self._read()
 
     def _read(self) -> T:
-        error, reply, subtype = self._expected.error, self._expected.reply, self._request.subtype
+        error = self._future.exception()
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each waiter gets its own traceback
-        assert reply is not None
+        reply, subtype = self._future.result(), self._request.subtype
         if reply.error is not None:
             text = f"the program answered {subtype} with an error: {reply.error}"
             raise ControlRequestError(text, subtype=subtype, text=reply.error, code=reply.code)
@@ -102,50 +103,37 @@ class Calls:
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
 
-    def start(self, request: Request[T], *, direct: bool = True) -> PendingReply[T]:
-        """Send a request and return at once, without a wait of any kind.
-
-        Raises `BrokenPipeError` when it cannot be written. With `direct=False` this thread writes nothing itself.
-        """
+    def submit(self, request: Request[T], *, direct: bool = True) -> PendingReply[T]:
+        """Send a request and return at once. With `direct=False` the caller's thread writes nothing itself."""
         self._check(request)
         body = request.body()
-        request_id, expected = self.pending.register(os.urandom(4).hex())
+        request_id, future = self.pending.register(os.urandom(4).hex())
         try:
-            ticket = self._writer.put(encode(envelope.request(request_id, body)), direct=direct)
-            return PendingReply(self, request, request_id, expected, ticket)
+            line = encode(envelope.request(request_id, body))
+            ticket = self._writer.put(line, direct=direct)
+        except OSError as error:
+            self.pending.pop(request_id)
+            if not direct:
+                raise
+            raise self._broken_pipe(error) from error
         except BaseException:
             self.pending.pop(request_id)
             raise
+        return PendingReply(self, request, request_id, future, ticket)
 
-    def submit(self, request: Request[T]) -> PendingReply[T]:
-        """Send a request and return; when it cannot be written, raise how the program ended."""
-        try:
-            return self.start(request)
-        except BrokenPipeError as error:
-            raise self._broken_pipe(error) from error
-
-    def call(
-        self,
-        request: Request[T],
-        timeout: float | Unset | None = UNSET,
-        start: "Callable[[Any], PendingReply[T]] | None" = None,
-    ) -> T:
-        """Send a request, by `start` if need be, and wait for its answer.
+    def call(self, request: Request[T], timeout: float | Unset | None = UNSET) -> T:
+        """Send a request and wait for its answer.
 
         Raises `ControlTimeoutError` when the time (seconds) is up: the request is then given up.
         """
         seconds = self.timeout if timeout is UNSET else timeout
         deadline = Deadline(seconds)
-        reply = None
+        reply = self.submit(request)
         try:
             with self.interruptible:
-                reply = (start or self.start)(request)
                 self._wait(reply, deadline, seconds)
-        except BrokenPipeError as error:
-            raise self._broken_pipe(error) from error
         except BaseException:
-            if reply is not None:
-                self.give_up(reply)
+            self.give_up(reply)
             raise
         return reply._read()
 
@@ -154,7 +142,7 @@ class Calls:
         if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
             text = f"{subtype} could not be written in time: the program does not read its input"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
-        if not reply._expected.done.wait(deadline):
+        if not wait_future(reply._future, deadline):
             text = f"the program did not answer {subtype} within {seconds:g} seconds; the request is given up"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
 
@@ -162,7 +150,7 @@ class Calls:
         """Forget a request, and withdraw it where the program knows that; returns False if it was answered."""
         if self.pending.pop(reply.request_id) is None:
             return False
-        reply._expected.fail(AbortedError("the request was given up", reason="cancelled"))
+        reply._future.set_exception(AbortedError("the request was given up", reason="cancelled"))
         if reply._ticket is not None and self._writer.withdraw(reply._ticket):
             return True  # never written: there is nothing to withdraw
         if self._knows_cancel():

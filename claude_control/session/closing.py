@@ -4,29 +4,21 @@ Interrupt what runs and wait for its end; deny what is still asked; end every pr
 output ends; SIGTERM; SIGKILL to the group; then whatever still carries the session's marker. All programs take each
 step together, so that many sessions take about as long as the slowest. Every step is bounded, and nothing here waits
 for a user's code.
-
-The ladder is climbed in a thread of its own: an exception that strikes whoever waits for it leaves nothing half closed.
 """
 
-import threading
 from collections.abc import Sequence
 
 from claude_control import log
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import ClaudeControlError
-from claude_control.process import orphans
 from claude_control.process.stopping import stop
-from claude_control.session.apart import Apart, finish
 from claude_control.session.connection import Connection
 from claude_control.wire.requests import Interrupt
 
-__all__ = ["begin_closing", "close_at_exit", "close_connections"]
+__all__ = ["close_connections"]
 
 CALLBACK_PATIENCE = 1.0
 """Seconds that callbacks get to end after their signal has fired, before they are abandoned."""
-
-JOIN_PATIENCE = 2.0
-"""Seconds that readers and writers get to end once their programs are gone."""
 
 FLUSH_PATIENCE = 1.0
 """Seconds that lines still queued get to be written before the input ends."""
@@ -37,53 +29,31 @@ KILL_PATIENCE = 2.0
 _log = log.get(__name__)
 
 
-def close_connections(connections: Sequence[Connection], *, timeout: float | None, wait: bool = False) -> None:
+def close_connections(
+    connections: Sequence[Connection], *, timeout: float | None, wait: bool = False, exiting: bool = False
+) -> None:
     """Close them all; one that somebody else closes already is waited for.
 
     `timeout` (seconds, None: only the steps' own limits) bounds the whole; with `wait` turns are first let to end.
+    At the interpreter's exit (`exiting`) no thread is started, and no callback waited for.
     """
     deadline = Deadline(timeout)
     if wait:
         for connection in connections:
             _wait_for_turns(connection, deadline)
-    caller = threading.current_thread()
-    finish(lambda: _close(connections, deadline, caller), "claude-close")
-
-
-def begin_closing(connection: Connection) -> None:
-    """Close one in the background. Raises RuntimeError where no thread can be started."""
-    Apart(lambda: _close([connection], Deadline(None), None), "claude-close").start()
-
-
-def close_at_exit(connections: Sequence[Connection], timeout: float) -> None:
-    """Close them all in this thread, without starting one and without waiting for callbacks."""
-    for connection in connections:
-        connection.start_no_thread()
-    _close(connections, Deadline(timeout), None, exiting=True)
-
-
-def _close(
-    connections: Sequence[Connection], deadline: Deadline, caller: threading.Thread | None, *, exiting: bool = False
-) -> None:
     mine = [connection for connection in connections if connection.begin_close()]
     _interrupt(mine, deadline)
     _end_input(mine, deadline)
     _stop(mine, deadline, threads=not exiting)
-    _sweep(mine, deadline)
-    until = deadline.sooner(JOIN_PATIENCE)
     for connection in mine:
-        connection.end_threads(until)
-    until = deadline.sooner(0.0 if exiting else CALLBACK_PATIENCE)
-    for connection in mine:
-        connection.settle(until, caller=caller)
+        connection.settle(deadline, 0.0 if exiting else CALLBACK_PATIENCE)
     for connection in connections:
-        # A callback cannot wait for somebody who waits for it.
-        if connection not in mine and not connection.pool.owns(caller):
-            connection.released.wait(deadline.sooner(connection.close_bound()))
+        if connection not in mine:
+            wait_event(connection.released, deadline.sooner(connection.close_bound()))
 
 
 def _wait_for_turns(connection: Connection, deadline: Deadline) -> None:
-    while (record := connection.conversation.current) is not None and record.done.wait(deadline):
+    while (record := connection.conversation.current) is not None and wait_event(record.done, deadline):
         continue
 
 
@@ -103,15 +73,14 @@ def _interrupt(connections: Sequence[Connection], deadline: Deadline) -> None:
             if record is not None:
                 waits.append((record, deadline.sooner(connection.options.interrupt_grace)))
     for record, until in waits:
-        record.done.wait(until)
+        wait_event(record.done, until)
 
 
 def _end_input(connections: Sequence[Connection], deadline: Deadline) -> None:
     for connection in connections:
         connection.answers.end("closed", deny=True)
-    until = deadline.sooner(FLUSH_PATIENCE)
     for connection in connections:
-        connection.writer.flush(until)
+        connection.writer.flush(deadline.sooner(FLUSH_PATIENCE))
         connection.writer.close()  # the first of the steps to come ends the input itself
 
 
@@ -128,11 +97,3 @@ def _stop(connections: Sequence[Connection], deadline: Deadline, *, threads: boo
     )
     for transport in left:
         _log.warning("process.not_stopped", transport=repr(transport))
-
-
-def _sweep(connections: Sequence[Connection], deadline: Deadline) -> None:
-    """End what the programs' tools left running."""
-    grace = deadline.sooner(orphans.SWEEP_GRACE).remaining() or 0.0
-    pids = orphans.sweep([connection.marker for connection in connections if connection.kill_tools], grace=grace)
-    if pids:
-        _log.info("tools.ended", pids=pids)

@@ -4,45 +4,43 @@ Theory of operation. The first thing that ends the connection wins (`_end`), by 
 present and later call raises, fails what waits, fires the signals of open callbacks and ends every stream. A user's
 `close()` is one such thing, the program's own exit, seen by the reader, another.
 
-Locks: each part has its own and calls no other part while it holds it. User code runs under none of them, nor is anybody
-woken under one.
+Locks: each part has its own and calls no other part while it holds it. User code and Future results run under none of
+them.
 """
 
-import contextlib
 import copy
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from claude_control import log
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import (
     ClaudeControlError,
+    ForkedError,
     ProcessExitedError,
     ProtocolError,
     SessionClosedError,
 )
 from claude_control.options import Options
-from claude_control.process import forks
+from claude_control.process.bounded import call_bounded
 from claude_control.process.stopping import stop
-from claude_control.process.transport import Exit, SubprocessTransport, Transport
+from claude_control.process.transport import Exit, Transport
 from claude_control.session import living
 from claude_control.session.answers import Answers
-from claude_control.session.apart import ask
 from claude_control.session.callbacks import Callbacks, forbid_waiting
 from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
 from claude_control.session.facts import TELLING, SessionFacts
 from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
-from claude_control.session.interruptible import Interruptible
 from claude_control.session.pending import REQUEST_PREFIX
 from claude_control.session.pool import CallbackPool
 from claude_control.session.prompting import Prompting
 from claude_control.session.reading import Reader
 from claude_control.session.subscriptions import Subscriptions
-from claude_control.session.waiting import Flag
 from claude_control.session.writer import Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import LongLine
@@ -56,11 +54,27 @@ __all__ = ["Connection"]
 T = TypeVar("T")
 _log = log.get(__name__)
 
-_ANSWER_PATIENCE = 1.0  # seconds that a transport of the user's gets for what should not wait
+_JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
 
 EXIT_PATIENCE = 2.0
 """Seconds that a program which has closed its output or its input gets to exit by itself before it is stopped."""
+
+
+class _Interruptible:
+    """Around every wait for the program: Ctrl-C interrupts the turn that runs, then goes on its way."""
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._connection.keyboard_interrupt()
 
 
 class Connection:
@@ -72,37 +86,32 @@ class Connection:
         options: Options,
         *,
         name: str,
-        marker: str,
         router: Any,
         hooks: Mapping[str, Hook],
         command: str,
         open_file: Callable[[], int],
         find_version: Callable[[], str | None],
-        give_back: Callable[[], None],
+        give_back: Callable[[bool], None],
         session_id: str | None,
         session: Callable[[], Any],
     ) -> None:
         self.transport = transport
         self.options = options
         self.name = name
-        self.marker = marker
-        """What the environment of the program, and of all that it starts, carries."""
         self.command = command
-        self.interruptible = Interruptible(self)
+        self.interruptible = _Interruptible(self)
         self._owner = os.getpid()
         self._give_back = give_back
-        self._state_lock = threading.Lock()  # guards the two below
+        self._state_lock = threading.Lock()  # guards the three below
         self._error: Exception | None = None
         self._closing = False
-        self._told = Flag()  # everything that waits has been told what ended the connection
-        self._ended = Flag()  # so has the output, and with it the program
+        self._ended = threading.Event()
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
         self.pool = CallbackPool(f"claude-{name}-callback")
         self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
-        direct = isinstance(transport, SubprocessTransport)
-        self.writer = Writer(transport, f"claude-{name}-writer", direct=direct, broken=self._input_broken)
+        self.writer = Writer(transport, f"claude-{name}-writer")
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.callbacks = self._make_callbacks(hooks, session)
@@ -113,7 +122,7 @@ class Connection:
         self.kill_tools = True
         self.abandoned: list[str] = []
         """Names of callback threads that did not end when the session was closed."""
-        self.released = Flag()
+        self.released = threading.Event()
         """Set when the program is gone and everything that was held for it is given back."""
         self._thread = threading.Thread(target=self._read, name=f"claude-{name}-reader", daemon=True)
 
@@ -166,16 +175,15 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        self.check_owner()
+        if os.getpid() != self._owner:
+            raise ForkedError(
+                "this session belongs to the process that was forked; open a session of its own in this one"
+            )
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
         if self._closing:
             raise SessionClosedError("the session is being closed", phase="closing")
-
-    def check_owner(self) -> None:
-        """Raise `ForkedError` in a forked child, before any lock is taken there."""
-        forks.require_owner(self._owner, "this session")
 
     @property
     def error(self) -> Exception | None:
@@ -186,6 +194,11 @@ class Connection:
     def closing(self) -> bool:
         """Whether a user has asked to close it."""
         return self._closing
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program's output has ended and everything has been told so."""
+        return self._ended.is_set()
 
     @property
     def program(self) -> Program:
@@ -207,16 +220,15 @@ class Connection:
         return first
 
     def fail(self, error: Exception) -> None:
-        """End the connection for a defect of the program's, and stop the program. Never waits."""
+        """End the connection for a defect of the program's output, and stop the program."""
         self._end(error)
-        ask(self.transport, "kill", patience=0.0)
+        call_bounded(self.transport, "kill")
 
     def end_closed(self) -> None:
         """Tell everything that waits that the session was closed."""
         self._end(SessionClosedError("the session is closed", phase="closing"))
 
     def _end(self, error: Exception) -> None:
-        # Never on a user's thread, where an asynchronous exception could leave somebody waiting for ever.
         with self._state_lock:
             if self._error is not None:
                 return
@@ -226,40 +238,34 @@ class Connection:
         self.answers.end("closed" if closed else "exited", deny=False)
         self.conversation.end(None if closed else error, error)
         self.subscriptions.end()
-        self._told.set()
 
     def close_bound(self) -> float:
         """Seconds that a close takes at the most, by the options."""
         options = self.options
         return float(options.interrupt_grace + options.exit_grace + options.terminate_grace + _OTHER_STEPS)
 
-    def start_no_thread(self) -> None:
-        """From now on do without threads that do not run: the interpreter is shutting down."""
-        self.writer.start_no_thread()
-        self.pool.start_no_thread()
+    def settle(self, deadline: Deadline, callback_patience: float) -> None:
+        """Give back what the connection holds, once its program is gone: threads, descriptors, files, the guard.
 
-    def end_threads(self, deadline: Deadline) -> None:
-        """Wait for the reader and the writer to end, now that the program is gone, and take no more callbacks."""
-        if self._thread.ident is not None:  # it was started
-            self._thread.join(deadline.remaining())
+        Callbacks get `callback_patience` seconds to end after their signal has fired; then they are abandoned.
+        """
+        self.join(deadline.sooner(_JOIN_PATIENCE))
         self.end_closed()
         self.pool.close()
-        self.writer.join(deadline)
-
-    def settle(self, deadline: Deadline, *, caller: threading.Thread | None = None) -> None:
-        """Give back everything else that is held: callbacks, descriptors, files, the guard.
-
-        Callbacks get until then to end after their signals have fired; then they are abandoned. `caller`, which waits
-        for this, is not waited for.
-        """
-        self.abandoned = self.pool.join(deadline, spare=caller)
+        self.writer.join(deadline.sooner(_JOIN_PATIENCE))
+        self.abandoned = self.pool.join(deadline.sooner(callback_patience))
         if self.abandoned:
             _log.warning("callbacks.abandoned", threads=self.abandoned)
-        try:
-            self._give_back()
-        finally:
-            living.remove(self)
-            self.released.set()
+        self._give_back(self.kill_tools)
+        living.remove(self)
+        self.released.set()
+
+    def join(self, deadline: Deadline) -> bool:
+        """Wait for the reader to end; False when the time is up first."""
+        if self._thread is threading.current_thread() or self._thread.ident is None:
+            return True
+        self._thread.join(deadline.remaining())
+        return not self._thread.is_alive()
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
@@ -270,7 +276,7 @@ class Connection:
             self._end(error)
         except OSError as error:
             self._end(ProtocolError(f"the program's output could not be read: {error}"))
-        except BaseException as error:  # a defect of ours must not leave anybody waiting
+        except Exception as error:  # a defect of ours must not leave anybody waiting
             _log.error("reader.broken", error=repr(error))
             self._end(ProtocolError(f"internal error while reading the program's output: {error!r}"))
         finally:
@@ -280,16 +286,14 @@ class Connection:
         if not self._closing:  # the close ladder has patience of its own
             self.writer.close()
             grace = self.options.terminate_grace
-            with contextlib.suppress(RuntimeError):  # a transport of the user's needs threads: not at shutdown
-                stop([self.transport], exit_grace=EXIT_PATIENCE, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
+            stop([self.transport], exit_grace=EXIT_PATIENCE, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
         if self._closing:
             self.end_closed()
         else:
-            status = ask(self.transport, "wait", 0, patience=_ANSWER_PATIENCE)
-            self._end(self._how_it_ended(status if isinstance(status, Exit) else None))
+            self._end(self._exited(call_bounded(self.transport, "wait", 0)))
         self._ended.set()
 
-    def _how_it_ended(self, status: Exit | None) -> Exception:
+    def _exited(self, status: Exit | None) -> Exception:
         version, phase = self.gate.program.version, self.phase()
         stderr_tail = self.stderr_tail()
         how = "closed its output" if status is None else str(status)
@@ -311,16 +315,14 @@ class Connection:
 
     def stderr_tail(self) -> str:
         """Return the program's last words on stderr, without what looks like a secret."""
-        return str(log.redact(ask(self.transport, "stderr_tail", patience=_ANSWER_PATIENCE) or ""))
+        tail = call_bounded(self.transport, "stderr_tail")
+        return str(log.redact(tail)) if tail else ""
 
     def _deliver(self, items: list[Item]) -> None:
         for _, frame, _ in items:
             if type(frame) is dict and frame.get("type") in TELLING:
                 self.facts.learn(frame)
-        try:
-            self.conversation.deliver(items)
-        finally:
-            self.prompting.write_next(direct=False)
+        self.prompting.write_from_reader(self.conversation.deliver(items))
 
     def _control(self, kind: str, frame: dict[str, Any]) -> None:
         if kind == "control_response":
@@ -335,7 +337,7 @@ class Connection:
             self.answers.cancel(frame["request_id"])
 
     def _write_answer(self, line: bytes) -> None:
-        self.writer.put(line, direct=threading.current_thread() is not self._thread)
+        self.writer.put(line)
 
     def _note_stop(self) -> None:
         self.conversation.note_stop()
@@ -359,21 +361,12 @@ class Connection:
         self.check_alive()
         return self.calls.call(request, timeout)
 
-    def _input_broken(self, error: OSError) -> None:
-        """End the connection, for a line could not be written. On the writer's thread.
-
-        How the program ended is what everybody shall be told; that takes a moment to be known.
-        """
-        if not self._ended.wait(Deadline(EXIT_PATIENCE)) and not self._closing:
-            text = f"the program closed its input: {error}"
-            self.fail(ProcessExitedError(text, phase=self.phase(), command=self.command))
-
     def _broken_pipe(self, error: OSError) -> ClaudeControlError:
         """Return what to raise for a failed write: how the program ended, or that it no longer reads."""
-        if not self._closing:
-            self._told.wait(Deadline(2 * EXIT_PATIENCE))
+        if not self._closing and not wait_event(self._ended, Deadline(EXIT_PATIENCE)):
+            self.fail(ProcessExitedError("the program closed its input", phase=self.phase(), command=self.command))
         if isinstance(self._error, ClaudeControlError):
-            return copy.copy(self._error)
+            return self._error
         return SessionClosedError(f"the session is closed: {error}", phase="closing")
 
     # -- waits ---------------------------------------------------------------------------------------------------------
@@ -381,6 +374,18 @@ class Connection:
     def forbid_waiting(self) -> None:
         """Raise `ConcurrencyError` in a callback, where a turn's end can never come."""
         forbid_waiting(self.pool)
+
+    def keyboard_interrupt(self) -> None:
+        """Interrupt the turn that runs and wait a little for its end; a second Ctrl-C meanwhile closes the session."""
+        from claude_control.session.closing import close_connections  # it needs this module
+
+        if self._error is not None:
+            return
+        try:
+            self.prompting.interrupt_and_wait()
+        except KeyboardInterrupt:
+            close_connections([self], timeout=None)
+            raise
 
     def __repr__(self) -> str:
         return f"<Connection {self.name} {self.phase()}: {self.calls.pending!r}, {self.answers!r}, {self.pool!r}>"

@@ -26,6 +26,7 @@ class Delivery:
 
     actions: list[Action] = attrs.field(factory=list)
     tapped: list[Item] = attrs.field(factory=list)
+    next_prompt: TurnRecord | None = None
     _stream: Inbox | Newest | None = None
     _items: list[Item] = attrs.field(factory=list)
 
@@ -34,7 +35,7 @@ class Delivery:
         if stream is not self._stream:
             self._stream, self._items = stream, []
             items = self._items
-            self.actions.append(lambda: _hand_over(items, stream))
+            self.actions.append(lambda: stream.put(items))
         self._items.append(item)
 
     def then(self, action: Action) -> None:
@@ -64,52 +65,59 @@ class Conversation:
 
     # -- user threads --------------------------------------------------------------------------------------------------
 
-    def ask(self, content: str | list[dict[str, Any]], uuid: str) -> TurnRecord:
-        """Queue a prompt and return its record; it is the current one if it is to be written now."""
+    def ask(self, content: str | list[dict[str, Any]], uuid: str) -> tuple[TurnRecord, bool]:
+        """Queue a prompt; returns its record, and whether the caller must write it now."""
         line = encode(envelope.user_message(content, uuid))
         record = TurnRecord(uuid, line, Inbox(self._inbox_bytes, self._open_file))
         with self._lock:
             if self._ended is not None:
                 raise copy.copy(self._ended)  # each caller gets its own traceback
             self._queue.append(record)
-            self._begin_next()
-        return record
+            return record, self._begin_next() is record
 
     def note_sent(self, uuid: str) -> None:
         """Note a prompt that is written without a turn of its own."""
         with self._lock:
             self.router.written(uuid, ours=False)
 
-    def withdraw(self, uuid: str) -> None:
-        """Forget a prompt from `note_sent` that could not be written."""
+    def withdraw(self, uuid: str) -> TurnRecord | None:
+        """Forget a prompt that could not be written.
+
+        Returns the record whose prompt is to be written instead, if any.
+        """
         with self._lock:
             self.router.withdraw(uuid)
-            self._begin_next()
+            if self._current is not None and self._current.uuid == uuid:
+                self._current = None
+            return self._begin_next()
 
     def drop(self, record: TurnRecord) -> bool:
         """Take a queued prompt out; False if it has been written."""
-        dropped = record.drop(AbortedError("the prompt was dropped before it was sent", reason="cancelled"))
         with self._lock:
-            if dropped and record in self._queue:
-                self._queue.remove(record)
-        return dropped
+            if record not in self._queue:
+                return False
+            self._queue.remove(record)
+        record.drop(_dropped())
+        return True
 
-    def drop_queued(self) -> None:
+    def drop_queued(self) -> list[TurnRecord]:
         """Take every queued prompt out."""
-        for record in self._waiting():
-            self.drop(record)
+        with self._lock:
+            records = list(self._queue)
+            self._queue.clear()
+        for record in records:
+            record.drop(_dropped())
+        return records
 
     def refuse(self) -> None:
         """Fail every queued prompt, and every later one: the session is being closed."""
         error = SessionClosedError("the session was closed before the prompt was sent", phase="closing")
         with self._lock:
             self._ended = self._ended or error
-        for record in self._waiting():
+            records = list(self._queue)
+            self._queue.clear()
+        for record in records:
             record.drop(error)
-
-    def _waiting(self) -> list[TurnRecord]:
-        with self._lock:
-            return list(self._queue)
 
     def note_stop(self) -> None:
         """Note that our side asks for the end of the turn that runs."""
@@ -134,25 +142,17 @@ class Conversation:
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
-    def deliver(self, items: list[Item]) -> None:
-        """Send each item to its place, and begin the next turn if there is one to begin.
-
-        Raises `SessionClosedError` if there is no room for the backlog.
-        """
+    def deliver(self, items: list[Item]) -> TurnRecord | None:
+        """Send each item to its place; returns the record whose prompt is to be written next, if any."""
         delivery = Delivery()
         with self._lock:
             for item in items:
                 self._place(item, delivery)
-            self._begin_next()
-        failure: Exception | None = None
+            delivery.next_prompt = self._begin_next()
         for action in delivery.actions:
-            try:
-                action()
-            except Exception as error:  # the others are due all the same: the end of a turn may be among them
-                failure = failure or error
+            action()
         self.tap(delivery.tapped)
-        if failure is not None:
-            raise failure
+        return delivery.next_prompt
 
     def tap(self, items: list[Item]) -> None:
         """Hand items to the subscribers; set by whoever keeps them."""
@@ -174,20 +174,13 @@ class Conversation:
             record.fail(turn_error)
         self.program.finish(error)
 
-    def _begin_next(self) -> None:
-        # On a user's thread, where an asynchronous exception may strike after each call: whoever comes next goes on
-        # where this one stopped.
-        while self._current is None and self._queue and self._ended is None:
-            record = self._queue[0]
-            if record.state == "done":
-                record.tell()
-            else:
-                if not self.router.free and self.router.current != record.uuid:
-                    return
-                if record.begin():
-                    self.router.written(record.uuid, ours=True)
-                    self._current = record
-            self._queue.popleft()
+    def _begin_next(self) -> TurnRecord | None:
+        if self._current is not None or not self._queue or not self.router.free:
+            return None
+        self._current = record = self._queue.popleft()
+        record.state = "running"
+        self.router.written(record.uuid, ours=True)
+        return record
 
     def _place(self, item: Item, delivery: Delivery) -> None:
         frame = item[1]
@@ -225,11 +218,5 @@ class Conversation:
             delivery.then(lambda: record.end(result))
 
 
-def _hand_over(items: list[Item], stream: Inbox | Newest) -> None:
-    try:
-        stream.put(items)
-    except OSError as error:
-        text = f"unread messages could not be kept in a temporary file: {error}; read turns as they come"
-        failure = SessionClosedError(text)
-        stream.finish(failure)  # a part is missing: nothing may follow it
-        raise failure from error
+def _dropped() -> AbortedError:
+    return AbortedError("the prompt was dropped before it was sent", reason="cancelled")

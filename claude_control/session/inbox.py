@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
-from claude_control.session.waiting import Waiters
-from claude_control.wire.framing import Decoder
+from claude_control.wire.framing import Decoder, LineSplitter
 from claude_control.wire.messages import MessagesDropped
 
 __all__ = ["Inbox", "Item", "Newest", "Stream"]
@@ -39,11 +38,10 @@ class Stream(Protocol):
     def put(self, items: Sequence[Item]) -> None:
         """Hand items over. Called by the reader; never waits."""
 
-    def take(self, deadline: Deadline, into: "deque[Any] | None" = None) -> list[Any] | None:
+    def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there, waiting for something to come; [] when the time is up, None at the end.
 
-        `into` gets it too, in such a way that no Ctrl-C and no asynchronous exception can lose it: these strike after
-        a call, never between two assignments. Raises what ended the stream.
+        Raises what ended the stream.
         """
 
     def finish(self, error: Exception | None = None) -> None:
@@ -54,20 +52,26 @@ class _Waiting:
     """One consumer's wait, and the end of the stream."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards everything in the subclasses
-        self._changed = Waiters()
+        self._changed = threading.Condition(threading.Lock())  # guards everything in the subclasses
         self._finished = False
         self._error: Exception | None = None
 
     def finish(self, error: Exception | None = None) -> None:
         """Say that no more comes; the first call counts."""
-        with self._lock:
+        with self._changed:
             if not self._finished:
                 self._finished, self._error = True, error
-        self._changed.wake()
+                self._changed.notify_all()
 
-    def _raise_end(self) -> None:
-        """Raise what ended the stream, if it was an error."""
+    def _wait(self, ready: Callable[[], bool], deadline: Deadline) -> bool:
+        """Wait, with the lock held, until there is something or the end; False when the time is up."""
+        while not ready() and not self._finished:
+            if deadline.expired():
+                return False
+            self._changed.wait(deadline.slice())
+        return True
+
+    def _end(self) -> None:
         if self._error is not None:
             raise self._error
 
@@ -91,40 +95,24 @@ class Inbox(_Waiting):
         """Hand items over. Called by the reader."""
         if self._discarding:
             return
-        with self._lock:
+        with self._changed:
             for item in items:
                 self._keep(item)
-        self._changed.wake()
-        if self._discarding:  # since just now
-            self.discard()
+            self._changed.notify()
 
-    def take(self, deadline: Deadline, into: "deque[Any] | None" = None) -> list[Any] | None:
+    def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there as one batch."""
-        into = deque() if into is None else into
-        if not self._changed.wait(self._ready, deadline):
-            return []
-        with self._lock:
+        with self._changed:
+            if not self._wait(self._ready, deadline):
+                return []
             if self._items:
                 batch = [item[1] for item in self._items]
                 self._items, self._size = [], 0
-                into.extend(batch)
                 return batch
-            spill = self._spill
-            if spill is None and not self._finished:
-                return []  # somebody else took it, or it was discarded
-            if spill is None:
-                self._raise_end()
-                return None
-        return self._read_back(spill, into)  # not under the lock: the reader must not wait for a file to be decoded
-
-    def _read_back(self, spill: "_Spill", into: "deque[Any]") -> list[Any]:
-        batch, position = spill.peek()
-        spill.position = position
-        into.extend(batch)
-        with self._lock:
-            if spill is self._spill and spill.empty:
-                self._spill = None  # the file goes with it
-        return batch
+            if self._spill is not None:
+                return self._read_back()
+            self._end()
+            return None
 
     def discard(self) -> None:
         """Drop what is there and what comes. Takes no lock, since the garbage collector may call it anywhere."""
@@ -138,7 +126,7 @@ class Inbox(_Waiting):
         return self._spill is not None
 
     def _ready(self) -> bool:
-        return bool(self._items) or self._spill is not None or self._finished
+        return bool(self._items) or self._spill is not None
 
     def _keep(self, item: Item) -> None:
         size, _, line = item
@@ -154,62 +142,50 @@ class Inbox(_Waiting):
         else:
             spill.insert(item[1])
 
+    def _read_back(self) -> list[Any]:
+        spill = self._spill
+        batch = [] if spill is None else spill.read()
+        if spill is None or spill.empty:
+            self._spill = None  # the file goes with it
+        return batch
+
 
 class _Spill:
-    """The lines in the file, and the few items in between that came on no line.
-
-    The reader writes at the end while the consumer reads from `position`; neither waits for the other.
-    """
+    """The lines in the file, and the few items in between that came on no line."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._start = self._end = 0
+        self._splitter = LineSplitter(1 << 62)
         self._decoder = Decoder()
-        self._end = 0  # of the last whole line
-        self._inserted: list[tuple[int, Any]] = []  # (where in the file, item)
-        self.position = (0, 0)
-        """How far it has been read: bytes of the file, and items in between."""
+        self._inserted: deque[tuple[int, Any]] = deque()  # (position in the file, item)
 
     @property
     def empty(self) -> bool:
-        """Whether everything has been read."""
-        return self.position == (self._end, len(self._inserted))
+        return self._start == self._end and not self._inserted
 
     def write(self, line: bytes) -> None:
-        """Add a line. Raises OSError, and has then added nothing."""
-        view, end = memoryview(line + b"\n"), self._end
+        data = line + b"\n"
+        view = memoryview(data)
         while view:
-            written = os.pwrite(self._descriptor, view, end)
-            end += written
+            written = os.pwrite(self._descriptor, view, self._end)
+            self._end += written
             view = view[written:]
-        self._end = end
 
     def insert(self, item: Any) -> None:
-        """Add an item that came on no line."""
         self._inserted.append((self._end, item))
 
-    def peek(self) -> tuple[list[Any], tuple[int, int]]:
-        """Return the next items, at least one if there are any, and the position behind them."""
-        start, index = self.position
-        end = self._end  # before the look at what stands in between: what comes meanwhile stands behind it
-        if index < len(self._inserted):
-            where, item = self._inserted[index]
-            if where <= start:
-                return [item], (start, index + 1)
-            end = min(end, where)
-        data = self._read_lines(start, end)
-        batch = [self._decoder.decode(line) for line in data.split(b"\n")[:-1]]
-        return batch, (start + len(data), index)
-
-    def _read_lines(self, start: int, end: int) -> bytes:
-        """Return some whole lines, at least one if there are any."""
-        size = READ_BACK
-        while start < end:
-            chunk = os.pread(self._descriptor, min(size, end - start), start)
-            whole = chunk.rfind(b"\n") + 1
-            if whole:
-                return chunk[:whole]
-            size *= 2
-        return b""
+    def read(self) -> list[Any]:
+        """Return the next items, at least one."""
+        batch: list[Any] = []
+        while not batch and not self.empty:
+            if self._inserted and self._inserted[0][0] <= self._start:
+                return [self._inserted.popleft()[1]]
+            stop = self._inserted[0][0] if self._inserted else self._end
+            chunk = os.pread(self._descriptor, min(READ_BACK, stop - self._start), self._start)
+            self._start += len(chunk)
+            batch = [self._decoder.decode(line) for line in self._splitter.feed(chunk) if isinstance(line, bytes)]
+        return batch
 
     def __del__(self) -> None:
         os.close(self._descriptor)
@@ -231,29 +207,25 @@ class Newest(_Waiting):
 
     def put(self, items: Sequence[Item]) -> None:
         """Hand items over. Called by the reader."""
-        with self._lock:
+        with self._changed:
             for item in items:
                 self._items.append((item[0], item[1], b""))
                 self._size += item[0]
             while len(self._items) > self._limit or (self._size > self._budget and len(self._items) > 1):
                 self._size -= self._items.popleft()[0]
                 self._dropped += 1
-        self._changed.wake()
+            self._changed.notify()
 
-    def take(self, deadline: Deadline, into: "deque[Any] | None" = None) -> list[Any] | None:
+    def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there as one batch."""
-        into = deque() if into is None else into
-        if not self._changed.wait(lambda: self._items or self._finished, deadline):
-            return []
-        with self._lock:
-            if not self._items and not self._finished:
-                return []  # somebody else took it
+        with self._changed:
+            if not self._wait(lambda: bool(self._items), deadline):
+                return []
             if not self._items:
-                self._raise_end()
+                self._end()
                 return None
             batch: list[Any] = [MessagesDropped(count=self._dropped)] if self._dropped else []
             batch += [item[1] for item in self._items]
-            rest: deque[Item] = deque()
-            self._items, self._size, self._dropped = rest, 0, 0
-            into.extend(batch)
+            self._items.clear()
+            self._size = self._dropped = 0
             return batch

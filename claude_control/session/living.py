@@ -44,9 +44,9 @@ class _Living:
         """Close what is open when the interpreter exits; in a forked child there is nothing of ours."""
         if os.getpid() != self._owner or not self._connections:
             return
-        from claude_control.session.closing import close_at_exit
+        from claude_control.session.closing import close_connections
 
-        close_at_exit(list(self._connections), timeout=EXIT_LIMIT)
+        close_connections(list(self._connections), timeout=EXIT_LIMIT, exiting=True)
 
     def forget(self) -> None:
         self._lock = threading.Lock()

@@ -1,83 +1,58 @@
-"""Our requests that have no answer yet: one map from request id to who waits, under one lock."""
+"""Our requests that have no answer yet: one map from request id to Future, under one lock."""
 
 import copy
 import threading
+from concurrent.futures import Future
 
-import attrs
-
-from claude_control.session.waiting import Flag
 from claude_control.wire.envelope import Reply
 
-__all__ = ["REQUEST_PREFIX", "Expected", "PendingReplies"]
+__all__ = ["REQUEST_PREFIX", "PendingReplies"]
 
 REQUEST_PREFIX = "req_"
 """How the ids of our requests begin; the program's own are UUIDs."""
 
 
-@attrs.define(eq=False)
-class Expected:
-    """An answer that is expected: either `reply` or `error` is set, once, before `done` is."""
-
-    reply: Reply | None = None
-    error: Exception | None = None
-    done: Flag = attrs.field(factory=Flag)
-
-    def resolve(self, reply: Reply) -> None:
-        """Note the answer."""
-        self.reply = reply
-        self.done.set()
-
-    def fail(self, error: Exception) -> None:
-        """Note why none will come."""
-        self.error = error
-        self.done.set()
-
-
 class PendingReplies:
     """Matches answers to requests.
 
-    An entry is there before its request is written, and whoever pops it is the only one to end it, outside of the lock.
+    An entry is there before its request is written, and whoever pops it is the only one to resolve its Future, outside
+    of the lock.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # guards the three below
-        self._expected: dict[str, Expected] = {}
+        self._futures: dict[str, Future[Reply]] = {}
         self._failure: Exception | None = None
         self._count = 0
         self.late = 0
         """Answers that nobody waited for: second ones, and those that came after their request was given up."""
 
-    def register(self, tail: str) -> tuple[str, Expected]:
-        """Make an entry; returns its request id, `req_{n}_{tail}`, and what will hold the answer.
+    def register(self, tail: str) -> tuple[str, "Future[Reply]"]:
+        """Make an entry; returns its request id, `req_{n}_{tail}`, and its Future.
 
         Raises what ended the session, if it has ended.
         """
-        expected = Expected()
-        request_id = ""
-        try:
-            with self._lock:
-                if self._failure is not None:
-                    raise copy.copy(self._failure)  # each caller gets its own traceback
-                request_id = f"{REQUEST_PREFIX}{self._count}_{tail}"
-                self._count += 1
-                self._expected[request_id] = expected
-        except BaseException:
-            self._expected.pop(request_id, None)  # an asynchronous exception may strike as the lock is given back
-            raise
-        return request_id, expected
+        future: Future[Reply] = Future()
+        with self._lock:
+            if self._failure is not None:
+                raise copy.copy(self._failure)  # each caller gets its own traceback
+            request_id = f"{REQUEST_PREFIX}{self._count}_{tail}"
+            self._count += 1
+            self._futures[request_id] = future
+        return request_id, future
 
-    def pop(self, request_id: str) -> Expected | None:
+    def pop(self, request_id: str) -> "Future[Reply] | None":
         """Take an entry out; None if it is gone, or never was."""
         with self._lock:
-            return self._expected.pop(request_id, None)
+            return self._futures.pop(request_id, None)
 
     def resolve(self, reply: Reply) -> bool:
         """Hand an answer to whoever waits for it; an answer that nobody waits for is counted. Called by the reader."""
-        expected = self.pop(reply.request_id)
-        if expected is None:
+        future = self.pop(reply.request_id)
+        if future is None:
             self.late += 1
             return False
-        expected.resolve(reply)
+        future.set_result(reply)
         return True
 
     def fail_all(self, error: Exception) -> None:
@@ -85,9 +60,9 @@ class PendingReplies:
         with self._lock:
             if self._failure is None:
                 self._failure = error
-            waiting, self._expected = list(self._expected.values()), {}
-        for expected in waiting:
-            expected.fail(error)
+            futures, self._futures = list(self._futures.values()), {}
+        for future in futures:
+            future.set_exception(error)
 
     @property
     def sent(self) -> int:
@@ -95,7 +70,7 @@ class PendingReplies:
         return self._count
 
     def __len__(self) -> int:
-        return len(self._expected)
+        return len(self._futures)
 
     def __repr__(self) -> str:
         return f"<PendingReplies {len(self)} waiting, {self._count} made>"

@@ -32,56 +32,45 @@ class CallbackPool:
     def __init__(self, name: str) -> None:
         self._name = name
         self._context = contextvars.copy_context()  # the opener's: what a web view bound shows in its callbacks
-        self._lock = threading.Lock()  # guards the six below
-        self._changed = threading.Condition(self._lock)
+        self._changed = threading.Condition(threading.Lock())  # guards the four below
         self._work: deque[Callable[[], None]] = deque()
         self._idle = 0
         self._threads: set[threading.Thread] = set()
         self._closed = False
-        self._may_start = True
         self._made = 0
 
     def submit(self, function: Callable[[], None]) -> bool:
         """Run `function` on a thread of its own as soon as one is to be had; returns False once the pool is closed."""
-        with self._lock:
+        with self._changed:
             if self._closed:
                 return False
             self._work.append(function)
             if self._idle >= len(self._work):
                 self._changed.notify()
-            elif len(self._threads) < MAX_THREADS and self._may_start:
+            elif len(self._threads) < MAX_THREADS:
                 self._add_thread()
         return True
 
-    def owns(self, thread: threading.Thread | None) -> bool:
-        """Tell whether a thread is one of the pool's."""
-        return thread in self._threads
-
     def owns_this_thread(self) -> bool:
         """Tell whether the caller is one of the callbacks."""
-        return self.owns(threading.current_thread())
-
-    def start_no_thread(self) -> None:
-        """From now on make do with the threads that run: the interpreter is shutting down."""
-        with self._lock:
-            self._may_start = False
+        return threading.current_thread() in self._threads
 
     def close(self) -> None:
         """Take no more work and let the threads end once what was taken is done. Idempotent."""
-        with self._lock:
+        with self._changed:
             self._closed = True
             self._changed.notify_all()
 
-    def join(self, deadline: Deadline, *, spare: threading.Thread | None = None) -> list[str]:
-        """Wait for the threads to end after `close()`, but not for this one, nor for `spare`, which waits for us.
+    def join(self, deadline: Deadline) -> list[str]:
+        """Wait for the threads to end after `close()`.
 
         Returns the names of those that would not: they are abandoned.
         """
-        spared = (threading.current_thread(), spare)
+        here = threading.current_thread()
         for thread in list(self._threads):
-            if thread not in spared and thread.ident is not None:  # None: Ctrl-C struck while it was being started
+            if thread is not here and thread.ident is not None:  # None: Ctrl-C struck while it was being started
                 thread.join(deadline.remaining())
-        return sorted(thread.name for thread in list(self._threads) if thread not in spared and thread.is_alive())
+        return sorted(thread.name for thread in list(self._threads) if thread is not here and thread.is_alive())
 
     def _add_thread(self) -> None:
         thread = threading.Thread(target=self._run, name=f"{self._name}-{self._made}", daemon=True)
@@ -93,27 +82,21 @@ class CallbackPool:
             self._threads.discard(thread)
 
     def _run(self) -> None:
-        try:
-            while (function := self._next()) is not None:
-                try:
-                    self._context.copy().run(function)  # a context is entered by one thread at a time
-                except BaseException as error:  # a callback's own errors were dealt with before; this is ours
-                    _log.error("callback.broken", error=repr(error))
-                del function  # what it holds must not live until the next one comes
-        finally:
-            with self._lock:
-                self._threads.discard(threading.current_thread())
-                if self._work and not self._threads and self._may_start:
-                    self._add_thread()  # a time limit for a user's function struck this thread between two of them
+        while (function := self._next()) is not None:
+            try:
+                self._context.copy().run(function)  # a context is entered by one thread at a time
+            except BaseException as error:  # a callback's own errors were dealt with before; this is ours
+                _log.error("callback.broken", error=repr(error))
+            del function  # what it holds must not live until the next one comes
+        with self._changed:
+            self._threads.discard(threading.current_thread())
 
     def _next(self) -> Callable[[], None] | None:
-        with self._lock:
+        with self._changed:
             if not self._work and not self._closed:
                 self._idle += 1
-                try:
-                    self._changed.wait_for(lambda: self._work or self._closed, IDLE)
-                finally:
-                    self._idle -= 1
+                self._changed.wait_for(lambda: self._work or self._closed, IDLE)
+                self._idle -= 1
             if not self._work:
                 self._threads.discard(threading.current_thread())  # under the lock: submit must not count on this one
                 return None

@@ -1,17 +1,16 @@
 """Prompts on their way to the program, and interrupts."""
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from claude_control import log
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import ClaudeControlError, ControlTimeoutError, SessionClosedError
-from claude_control.session.calls import Calls, PendingReply
+from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
 from claude_control.session.gate import Gate
 from claude_control.session.turn import TurnRecord
-from claude_control.session.writer import Ticket, Writer
+from claude_control.session.writer import Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
 from claude_control.wire.requests import Interrupt, InterruptReply
@@ -22,13 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Prompting"]
 
 _log = log.get(__name__)
-
-
-_END_PATIENCE = 1.0  # seconds in which a turn learns that its session has ended
-
-
-class _HasEndedError(Exception):
-    """The turn that was to be interrupted has ended by itself."""
 
 
 class Prompting:
@@ -54,152 +46,126 @@ class Prompting:
         self._gate = gate
         self._options = options
         self._broken_pipe = broken_pipe
-        # Held while a prompt or an interrupt is handed to the writer: the one never overtakes the other, so an
-        # interrupt hits the turn that it was meant for.
-        self._order = threading.Lock()
         conversation.on_begin = self._turn_begins
 
     # -- prompts -------------------------------------------------------------------------------------------------------
 
     def ask(self, content: str | list[dict[str, Any]], uuid: str) -> TurnRecord:
         """Queue a prompt, and write it if nothing runs; never waits for the pipe."""
-        try:
-            return self._conversation.ask(content, uuid)
-        finally:
-            self.write_next()
+        record, write_now = self._conversation.ask(content, uuid)
+        if write_now:
+            self._write(record)
+        return record
 
     def send(self, content: str | list[dict[str, Any]], uuid: str) -> None:
         """Write a prompt at once and wait until it is written."""
         line = encode(envelope.user_message(content, uuid))
-        goes_out = False
+        self._conversation.note_sent(uuid)
         try:
-            self._conversation.note_sent(uuid)
-            ticket = self._put(line)
-            goes_out = True  # also if Ctrl-C ends the wait
-            if ticket is not None:
-                goes_out = self._wait_until_written(ticket)
-        finally:
-            if not goes_out:
-                self._conversation.withdraw(uuid)
-                self.write_next()
-        if not goes_out:
-            seconds = self._options.write_timeout
-            text = f"the prompt could not be written within {seconds:g} seconds: the program does not read its input"
-            raise ControlTimeoutError(text, timeout=seconds)
-
-    def _put(self, line: bytes) -> Ticket | None:
-        try:
-            return self._writer.put(line)
-        except BrokenPipeError as error:
+            self._write_and_wait(line)
+        except ControlTimeoutError:
+            self._write(self._conversation.withdraw(uuid))
+            raise
+        except OSError as error:
+            self._write(self._conversation.withdraw(uuid))
             raise self._broken_pipe(error) from error
 
-    def _wait_until_written(self, ticket: Ticket) -> bool:
-        """Wait for a line; False if it was taken back, for its time was up before it was begun."""
-        with self._calls.interruptible:
-            written = ticket.wait(Deadline(self._options.write_timeout))
-        if not written and self._writer.withdraw(ticket):
-            return False
-        if ticket.error is not None:
-            raise self._broken_pipe(ticket.error) from ticket.error
-        return True
+    def write_from_reader(self, record: TurnRecord | None) -> None:
+        """Hand the next prompt to the writer thread.
 
-    def write_next(self, *, direct: bool = True) -> None:
-        """Write the prompt whose turn it is, unless that is done; the reader leaves it to the writer thread.
-
-        An exception may strike a user's thread before it has handed its line over: then whoever comes next does it.
-        Should the line go out twice, the program ignores the second one with the same uuid.
+        If that is too late, the reader learns so itself, and fails the turn with the program's end.
         """
-        record = self._conversation.current
         if record is None or record.line is None:
             return
-        with self._order:
-            self._hand_over(record, direct)
-
-    def _hand_over(self, record: TurnRecord, direct: bool) -> None:
-        line = record.line
-        if line is None:
-            return
+        line, record.line = record.line, None
         try:
-            self._writer.put(line, direct=direct)
-        except BrokenPipeError as error:  # what fails the turn is how the program ended, and that is told elsewhere
+            self._writer.put(line, direct=False, on_error=lambda error: self._prompt_failed(record, error))
+        except OSError as error:
             _log.debug("prompt.not_written", error=repr(error))
+
+    def _write(self, record: TurnRecord | None) -> None:
+        if record is None or record.line is None:
             return
-        record.line = None
+        line, record.line = record.line, None
+        try:
+            self._writer.put(line, on_error=lambda error: self._prompt_failed(record, error))
+        except OSError as error:
+            self._prompt_failed(record, error)
+
+    def _write_and_wait(self, line: bytes) -> None:
+        ticket = self._writer.put(line)
+        if ticket is None:
+            return
+        seconds = self._options.write_timeout
+        with self._calls.interruptible:
+            written = ticket.wait(Deadline(seconds))
+        if not written and self._writer.withdraw(ticket):
+            text = f"the prompt could not be written within {seconds:g} seconds: the program does not read its input"
+            raise ControlTimeoutError(text, timeout=seconds)
+        if ticket.error is not None:
+            raise ticket.error
+
+    def _prompt_failed(self, record: TurnRecord, error: OSError) -> None:
+        # On the writer's thread or a user's. How the program ended is what the turn shall raise; that takes a moment to
+        # be known.
+        record.fail(self._broken_pipe(error))
 
     # -- interrupts ----------------------------------------------------------------------------------------------------
 
     def interrupt(self, *, cancel_queued: bool, timeout: Any) -> InterruptReply:
-        """Interrupt what runs."""
-        if cancel_queued:
-            self._conversation.drop_queued()
-        return self._interrupt(None, cancel_queued, timeout)
-
-    def interrupt_turn(self, record: TurnRecord) -> None:
-        """Stop one turn, wherever it is, and no other."""
-        if record.done.is_set() or self._conversation.drop(record):
-            return
-        try:
-            self._interrupt(record, False, self._options.control_timeout)
-        except _HasEndedError:
-            return
-        except SessionClosedError:
-            if not record.done.wait(Deadline(_END_PATIENCE)):
-                raise
-
-    def _interrupt(self, only: TurnRecord | None, cancel_queued: bool, timeout: Any) -> InterruptReply:
-        """Interrupt what runs, if it is `only` that one.
+        """Interrupt what runs.
 
         2.1.332 loses an interrupt that comes between a prompt and its begin, and says so by listing the prompt as still
         queued: it is then repeated when the turn begins.
         """
-        stopped: list[TurnRecord] = []
-
-        def start(request: Interrupt) -> PendingReply[InterruptReply]:
-            with self._order:
-                record = self._conversation.current
-                if only is not None and record is not only:
-                    raise _HasEndedError
-                if record is not None:
-                    stopped.append(record)
-                    record.stopped = True
-                    self._hand_over(record, True)
-                return self._calls.start(request)
-
+        if cancel_queued:
+            self._conversation.drop_queued()
+        record = self._conversation.current
+        if record is not None:
+            record.stopped = True
         request = Interrupt(cancel_queued=cancel_queued and self._gate.program.modern)
-        reply = self._calls.call(request, timeout, start)
-        for record in stopped:
-            if record.uuid in reply.still_queued:
-                self._owe_interrupt(record)
+        reply = self._calls.call(request, timeout)
+        if record is not None and record.uuid in reply.still_queued and not record.done.is_set():
+            self._owe_interrupt(record)
         return reply
+
+    def interrupt_turn(self, record: TurnRecord) -> None:
+        """Stop one turn, wherever it is."""
+        if record.done.is_set() or self._conversation.drop(record) or record.done.is_set():
+            return
+        if self._conversation.current is not record:
+            return  # it has just ended, and an interrupt would hit the next one
+        try:
+            self.interrupt(cancel_queued=False, timeout=self._options.control_timeout)
+        except SessionClosedError:
+            if not record.done.is_set():
+                raise
 
     def interrupt_and_wait(self) -> None:
         """Interrupt what runs and give it its grace to end."""
         record = self._conversation.current
         if record is None:
             return
+        record.stopped = True
         record.interrupt_owed = self._gate.program.modern and not self._conversation.router.running
-        self._interrupt_again(record)
-        record.done.wait(Deadline(self._options.interrupt_grace))
+        self._interrupt_again()
+        wait_event(record.done, Deadline(self._options.interrupt_grace))
 
     def _turn_begins(self, record: TurnRecord) -> None:
         """Repeat an interrupt that came too early. Called by the reader."""
         if record.interrupt_owed:
             record.interrupt_owed = False
-            self._interrupt_again(record)
+            self._interrupt_again()
 
     def _owe_interrupt(self, record: TurnRecord) -> None:
         record.interrupt_owed = True
         begun = self._conversation.router.running and self._conversation.current is record
         if begun and record.interrupt_owed:  # it began meanwhile
             record.interrupt_owed = False
-            self._interrupt_again(record)
+            self._interrupt_again()
 
-    def _interrupt_again(self, record: TurnRecord) -> None:
+    def _interrupt_again(self) -> None:
         try:
-            with self._order:
-                if self._conversation.current is record:
-                    record.stopped = True
-                    self._hand_over(record, False)
-                    self._calls.start(Interrupt(), direct=False)
-        except (ClaudeControlError, BrokenPipeError):
+            self._calls.submit(Interrupt(), direct=False)
+        except (ClaudeControlError, OSError):
             _log.debug("interrupt.skipped")  # the session has ended, and the turn with it

@@ -10,13 +10,13 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 from uuid import uuid4
 
-from claude_control.errors import ConcurrencyError, OptionsError, SessionClosedError
+from claude_control.errors import ConcurrencyError, ForkedError, InitializeError, OptionsError, SessionClosedError
 from claude_control.options import Options, merge_options
-from claude_control.process import forks
+from claude_control.process.bounded import call_bounded
 from claude_control.session.calls import PendingReply
-from claude_control.session.closing import begin_closing, close_connections
+from claude_control.session.closing import close_connections
 from claude_control.session.connection import Connection
-from claude_control.session.opening import Opening
+from claude_control.session.opening import open_connection
 from claude_control.session.stats import Stats, read_stats
 from claude_control.session.subscriptions import Subscription
 from claude_control.session.turn import Consumer, Turn
@@ -26,6 +26,9 @@ from claude_control.wire.messages import Message
 from claude_control.wire.support import Program
 
 __all__ = ["Session", "close_all"]
+
+OPENING_PATIENCE = 10.0
+"""Seconds that close() waits for an open() in another thread to give up."""
 
 T = TypeVar("T")
 Prompt = str | list[dict[str, Any]]
@@ -45,11 +48,13 @@ class Session:
     def __init__(self, options: Options | None = None, **fields: Any) -> None:
         """Take the options, or fields of `Options`, which win over them. No I/O happens here. Raises `OptionsError`."""
         self.options = merge_options(options, **fields)
-        self._lock = threading.Lock()  # guards the three below: a session is opened once
-        self._opening: Opening | None = None
+        self._connection: Connection | None = None
+        self._starting: Connection | None = None  # while it is being opened
+        self._reply: requests.InitializeReply | None = None
+        self._lock = threading.Lock()  # guards the opening: calls from other threads wait for it
+        self._owner = os.getpid()
         self._closed = False
         self._messages: Consumer | None = None
-        self._owner = os.getpid()
         chosen = None if self.options.continue_conversation else str(uuid4())
         kept = None if self.options.fork_session else self.options.resume
         self._session_id = self.options.session_id or kept or chosen
@@ -62,21 +67,34 @@ class Session:
         Raises a `StartError` (`CLINotFoundError`, `SpawnError`, `InitializeError` …) with nothing left running; a
         session that is closed, or failed to open, is not opened again.
         """
-        forks.require_owner(self._owner, "this session")
-        opening = Opening(self.options, self._session_id, weakref.ref(self))
+        if os.getpid() != self._owner:
+            raise ForkedError("this session was made before the process was forked; make one in the child")
+        with self._lock:
+            if self._closed:
+                raise SessionClosedError("the session is closed; a session is opened once, so make a new one")
+            if self._connection is not None:
+                raise ConcurrencyError("the session is open already")
+            try:
+                self._connection, self._reply = self._start()
+            except BaseException:
+                self._closed = True
+                raise
+            finally:
+                self._starting = None
+            return self
+
+    def _start(self) -> tuple[Connection, requests.InitializeReply]:
+        def note(connection: Connection) -> None:
+            self._starting = connection
+            if self._closed:  # by another thread, while the program was being looked for
+                raise InitializeError("the session was closed")
+
         try:
-            with self._lock:
-                if self._closed:
-                    raise SessionClosedError("the session is closed; a session is opened once, so make a new one")
-                if self._opening is not None:
-                    raise ConcurrencyError("the session is open already, or being opened")
-                self._opening = opening
-            opening.run()
-        except BaseException:
-            if self._opening is opening:  # a second open() has no part in the first one
-                self.close()  # which ends what goes on, where Ctrl-C has ended no more than the wait
+            return open_connection(self.options, self._session_id, weakref.ref(self), note)
+        except InitializeError as error:
+            if self._closed:  # by another thread, meanwhile
+                raise SessionClosedError("the session was closed while it was being opened") from error
             raise
-        return self
 
     def close(self, wait: bool = False, timeout: float | None = None, kill_tools: bool = True) -> None:
         """End the session and leave nothing behind. Idempotent, bounded, and allowed in callbacks.
@@ -85,25 +103,23 @@ class Session:
         it the options' graces add up to 12 seconds, which only a program that hangs takes. With `kill_tools` processes
         that the program's tools left running are ended too.
         """
-        connection = self._begin_close()
+        if os.getpid() != self._owner:
+            return  # the parent's session; what was inherited of it was closed at the fork
+        self._closed = True
+        self._stop_opening()
+        connection = self._connection
         if connection is not None:
             connection.kill_tools = kill_tools
             close_connections([connection], timeout=timeout, wait=wait)
 
-    def _begin_close(self) -> Connection | None:
-        """Let nothing be opened any more; returns what is open and to be closed."""
-        if os.getpid() != self._owner:
-            return None  # the parent's session; what was inherited of it was closed at the fork
-        with self._lock:
-            self._closed = True
-        opening = self._opening
-        if opening is not None and opening.opened is None:
-            opening.cancel()
-        return self._connection
-
-    @property
-    def _connection(self) -> Connection | None:
-        return self._opening.opened if self._opening is not None else None
+    def _stop_opening(self) -> None:
+        """Make an open() in another thread fail, which gives everything back, and wait for it."""
+        starting = self._starting
+        if starting is not None:
+            call_bounded(starting.transport, "kill")
+        in_callback = starting is not None and starting.pool.owns_this_thread()  # the opener may wait for it
+        if self._connection is None and not in_callback and self._lock.acquire(timeout=OPENING_PATIENCE):
+            self._lock.release()
 
     def __enter__(self) -> Self:
         return self.open()
@@ -114,24 +130,27 @@ class Session:
         self.close()
 
     def __del__(self) -> None:
-        opening: Opening | None = getattr(self, "_opening", None)
-        connection = opening.opened if opening is not None else None
+        connection = getattr(self, "_connection", None)
         if connection is None or connection.closing or os.getpid() != self._owner:
             return
+        warnings.warn(
+            f"{self!r} was dropped without close(); it is closed in the background", ResourceWarning, stacklevel=2
+        )
+        arguments = {"connections": [connection], "timeout": None}
         with contextlib.suppress(RuntimeError):  # the interpreter shuts down: its exit handler closes what is open
-            begin_closing(connection)
-        text = f"{self!r} was dropped without close(); it is closed in the background"
-        warnings.warn(text, ResourceWarning, stacklevel=2)  # last: it may be told to raise
+            threading.Thread(target=close_connections, kwargs=arguments, name="claude-close", daemon=True).start()
 
     def _live(self) -> Connection:
-        forks.require_owner(self._owner, "this session")
-        opening = self._opening
-        if opening is not None and opening.opened is None:
-            starting = opening.starting
-            if starting is not None and starting.pool.owns_this_thread():
-                return starting  # a callback that the handshake itself waits for
-            opening.wait()  # in another thread
-        connection = self._connection
+        if os.getpid() != self._owner:
+            raise ForkedError(
+                "this session belongs to the process that was forked; open a session of its own in this one"
+            )
+        connection, starting = self._connection, self._starting
+        if connection is None and starting is not None and starting.pool.owns_this_thread():
+            return starting  # a callback that the handshake itself waits for
+        if connection is None:
+            with self._lock:  # wait for an open() in another thread
+                connection = self._connection
         if connection is None:
             state = "closed" if self._closed else "not open; call open() or use it in a with statement"
             raise SessionClosedError(f"the session is {state}")
@@ -144,7 +163,7 @@ class Session:
         """One of new, opening, idle, running, waiting (for an answer of ours), closing, closed and failed."""
         connection = self._connection
         if connection is None:
-            return "closed" if self._closed else "opening" if self._opening is not None else "new"
+            return "closed" if self._closed else "opening" if self._lock.locked() else "new"
         if connection.released.is_set() or connection.closing:
             return "closed" if connection.released.is_set() else "closing"
         if connection.error is not None:
@@ -167,10 +186,8 @@ class Session:
     def server_info(self) -> requests.InitializeReply:
         """What the program said of itself at the start: commands, models, agents, account."""
         self._live()
-        reply = self._opening.reply if self._opening is not None else None
-        if reply is None:
-            raise SessionClosedError("the session is still being opened")  # asked in a callback
-        return reply
+        assert self._reply is not None
+        return self._reply
 
     @property
     def program(self) -> Program:
@@ -221,10 +238,9 @@ class Session:
         the place.
         """
         connection = self._live()
-        with self._lock:
-            if self._messages is None:
-                self._messages = Consumer(connection.conversation.program, connection)
-            return _MessageIterator(self._messages, self)
+        if self._messages is None:
+            self._messages = Consumer(connection.conversation.program, connection)
+        return _MessageIterator(self._messages)
 
     def subscribe(self, function: Callable[[Message], None]) -> Subscription:
         """Call `function(message)` with every message of the session, in order, on a callback thread.
@@ -310,9 +326,8 @@ class Session:
 class _MessageIterator(Iterator[Message]):
     """The iterator of `messages()`; all of them share one consumer, so that none loses the other's messages."""
 
-    def __init__(self, consumer: Consumer, session: Session) -> None:
+    def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
-        self._session = session  # who reads its messages keeps it open
 
     def __next__(self) -> Message:
         return self._consumer.next()
@@ -348,5 +363,9 @@ def close_all(sessions: Iterable[Session], timeout: float | None = None) -> None
     Every input first, then all ends, so that it takes about as long as the slowest one. `timeout` in seconds bounds
     the whole.
     """
-    begun = [session._begin_close() for session in sessions]
-    close_connections([connection for connection in begun if connection is not None], timeout=timeout)
+    connections = []
+    for session in sessions:
+        session._closed = True
+        if session._connection is not None:
+            connections.append(session._connection)
+    close_connections(connections, timeout=timeout)

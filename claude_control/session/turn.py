@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import AbortedError, ConcurrencyError, WaitTimeoutError
 from claude_control.session.inbox import Inbox, Stream
 from claude_control.session.outcome import Outcome, decide, error_for
-from claude_control.session.waiting import Flag
 from claude_control.unset import UNSET, Unset
 from claude_control.wire.messages import Message, ResultMessage, decode
 
@@ -35,7 +34,7 @@ class TurnRecord:
     outcome: Outcome | None = None
     result: dict[str, Any] | None = None
     error: Exception | None = None
-    done: Flag = attrs.field(factory=Flag)
+    done: threading.Event = attrs.field(factory=threading.Event)
     stopped: bool = False  # somebody on our side asked for its end
     interrupt_owed: bool = False  # an interrupt came before the program had begun the turn, and must be repeated
     _ending: threading.Lock = attrs.field(factory=threading.Lock)  # the first end counts, whichever thread brings it
@@ -75,24 +74,13 @@ class TurnRecord:
         outcome = decide(result, stopped=self.stopped, refused=self._refused, assistant_error=self._assistant_error)
         self._finish(outcome, result=result)
 
-    def begin(self) -> bool:
-        """Note that the prompt is written next; False if it was dropped meanwhile. May be called again."""
-        with self._ending:
-            if self.state == "done":
-                return False
-            self.state = "running"
-        return True
-
-    def drop(self, error: Exception) -> bool:
-        """End a turn whose prompt was not written yet: iterating yields nothing, waiting raises `error`.
-
-        Returns False if it was written. May be called again if it was interrupted.
-        """
-        return self._finish(Outcome.CANCELLED, error=error, only_queued=True)
+    def drop(self, error: Exception) -> None:
+        """End a turn whose prompt was never written: iterating yields nothing, waiting raises `error`."""
+        self._finish(Outcome.CANCELLED, error=error)
 
     def fail(self, error: Exception) -> None:
         """End the turn because the session ended; a turn that has ended already stays as it is."""
-        self._finish(Outcome.FAILED, error=error)
+        self._finish(Outcome.FAILED, error=error, raises=True)
 
     def _finish(
         self,
@@ -100,25 +88,16 @@ class TurnRecord:
         *,
         result: dict[str, Any] | None = None,
         error: Exception | None = None,
-        only_queued: bool = False,
-    ) -> bool:
-        """End once; whoever waits is told even if an exception strikes this thread."""
-        try:
-            with self._ending:
-                if only_queued and self.state == "running":
-                    return False
-                if self.state != "done":
-                    self.outcome, self.result, self.error = outcome, result, error
-                    self.state, self.line = "done", None
-        finally:
-            self.tell()
-        return True
-
-    def tell(self) -> None:
-        """Tell whoever waits that the turn has ended, if it has."""
-        if self.state == "done":
-            self.inbox.finish(self.error if self.outcome is Outcome.FAILED else None)
-            self.done.set()
+        raises: bool = False,
+    ) -> None:
+        """End once; `raises` says that iterating raises the error too."""
+        with self._ending:
+            if self.state == "done":
+                return
+            self.outcome, self.result, self.error = outcome, result, error
+            self.state, self.line = "done", None
+        self.inbox.finish(error if raises else None)
+        self.done.set()
 
     @property
     def text(self) -> str:
@@ -135,35 +114,30 @@ class Consumer:
         self._stream = stream
         self._connection = connection
         self._batch: deque[Any] = deque()
-        self._lock = threading.Lock()  # guards _reader
-        self._reader: int | None = None  # the thread that is inside of next()
+        self._taking = threading.Lock()
 
     def next(self) -> Message:
         """Return the next message, waiting for it; raises StopIteration at the end of the stream, or what ended it."""
-        me = threading.get_ident()
-        try:  # around everything: an asynchronous exception must not leave the place taken
-            with self._lock:
-                if self._reader not in (None, me):
-                    text = "another thread reads these messages; use session.subscribe() for a second reader"
-                    raise ConcurrencyError(text)
-                self._reader = me
-            item = self._take()
-        finally:
-            if self._reader == me:
-                self._reader = None
-        return decode(item) if type(item) is dict else item
-
-    def _take(self) -> Any:
-        while not (batch := self._batch):  # read once: clear() puts another in its place
+        while not self._batch:
             self._connection.forbid_waiting()
-            with self._connection.interruptible:
-                if self._stream.take(Deadline(None), batch) is None:
+            if not self._taking.acquire(blocking=False):
+                raise ConcurrencyError(
+                    "another thread reads these messages; use session.subscribe() for a second reader"
+                )
+            try:
+                with self._connection.interruptible:
+                    batch = self._stream.take(Deadline(None))
+                if batch is None:
                     raise StopIteration
-        return batch.popleft()
+                self._batch.extend(batch)
+            finally:
+                self._taking.release()
+        item = self._batch.popleft()
+        return decode(item) if type(item) is dict else item
 
     def clear(self) -> None:
         """Drop what was taken and not yet read."""
-        self._batch = deque()
+        self._batch.clear()
 
 
 class Turn:
@@ -232,7 +206,7 @@ class Turn:
         self._consumer.clear()
         seconds = None if timeout is UNSET else timeout
         with self._connection.interruptible:
-            if not record.done.wait(Deadline(seconds)):
+            if not wait_event(record.done, Deadline(seconds)):
                 raise WaitTimeoutError(
                     f"the turn has not ended within {seconds:g} seconds; it goes on", timeout=seconds
                 )
@@ -255,7 +229,6 @@ class Turn:
 
         A queued one is dropped, a running one interrupted, and of one that is done nothing is asked.
         """
-        self._connection.check_owner()
         self._connection.prompting.interrupt_turn(self._record)
 
     def __enter__(self) -> "Turn":

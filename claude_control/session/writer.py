@@ -5,7 +5,6 @@ atomic write, if nothing waits before it; otherwise by the writer thread, which 
 reach and which never gives up a line that it has begun.
 """
 
-import contextlib
 import select
 import threading
 from collections import deque
@@ -13,9 +12,8 @@ from collections.abc import Callable
 
 import attrs
 
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, wait_event
 from claude_control.process.transport import Transport
-from claude_control.session.waiting import Flag
 
 __all__ = ["Ticket", "Writer"]
 
@@ -31,60 +29,51 @@ class Ticket:
     """A line that waits for the writer thread. `error` is set, before `done`, when it could not be written."""
 
     line: bytes
+    on_error: Callable[[OSError], None] | None = None
     begun: bool = False
     error: OSError | None = None
-    done: Flag = attrs.field(factory=Flag)
+    done: threading.Event = attrs.field(factory=threading.Event)
 
     def wait(self, deadline: Deadline) -> bool:
         """Wait until the line is written or has failed; False when the time is up first."""
-        return self.done.wait(deadline)
+        return wait_event(self.done, deadline)
 
     def finish(self, error: OSError | None = None) -> None:
         """Note that the line is written, or why not."""
         self.error = error
         self.done.set()
+        if error is not None and self.on_error is not None:
+            self.on_error(error)
 
 
 class Writer:
-    """Serialises the lines of every thread.
+    """Serialises the lines of every thread."""
 
-    `broken` is called once, on the writer thread, when the program turns out not to read any longer; it may wait. With
-    `direct=False` the caller's thread never writes: the transport's own `try_write` may not be what it says.
-    """
-
-    def __init__(
-        self,
-        transport: Transport,
-        name: str,
-        *,
-        direct: bool = True,
-        broken: Callable[[OSError], None] = lambda _error: None,
-    ) -> None:
+    def __init__(self, transport: Transport, name: str) -> None:
         self._transport = transport
         self._name = name
-        self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
-        self._tell_broken = broken
-        self._lock = threading.Lock()  # guards the six below; held over one non-blocking write at most
-        self._changed = threading.Condition(self._lock)  # entered by the writer thread only, which nothing strikes
+        self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None)
+        # Guards the four below; held over one non-blocking write at most.
+        self._changed = threading.Condition(threading.Lock())
         self._queue: deque[Ticket] = deque()
         self._thread: threading.Thread | None = None
-        self._may_start = True
         self._closed: OSError | None = None
-        self._failure: OSError | None = None  # the write that failed, until it is told
         self.bytes_written = 0
 
-    def put(self, line: bytes, *, direct: bool = True) -> Ticket | None:
+    def put(
+        self, line: bytes, *, direct: bool = True, on_error: Callable[[OSError], None] | None = None
+    ) -> Ticket | None:
         """Hand a line over; returns None if it is written already, else the ticket to wait for.
 
-        With `direct=False` (the reader, timers) this thread writes nothing itself. Raises `BrokenPipeError` when the
-        program no longer reads.
+        With `direct=False` (the reader, timers) this thread writes nothing itself. Raises OSError when the program no
+        longer reads.
         """
-        with self._lock:
+        with self._changed:
             if self._closed is not None:
                 raise BrokenPipeError(str(self._closed))
             if direct and not self._queue and len(line) <= PIPE_BUF and self._write_now(line):
                 return None
-            ticket = Ticket(line)
+            ticket = Ticket(line, on_error)
             self._start_thread()
             self._queue.append(ticket)
             self._changed.notify()
@@ -92,7 +81,7 @@ class Writer:
 
     def withdraw(self, ticket: Ticket) -> bool:
         """Take a line back; False if it is being written, has been, or has failed."""
-        with self._lock:
+        with self._changed:
             if ticket.begun or ticket not in self._queue:
                 return False
             self._queue.remove(ticket)
@@ -102,7 +91,7 @@ class Writer:
 
     def flush(self, deadline: Deadline) -> bool:
         """Wait until every line handed over so far is written or dropped; False when the time is up first."""
-        with self._lock:
+        with self._changed:
             waiting = list(self._queue)
         return all(ticket.wait(deadline) for ticket in waiting)
 
@@ -110,29 +99,16 @@ class Writer:
         """Refuse further lines and drop those not begun; the thread ends after the one that it writes. Idempotent."""
         self._fail(BrokenPipeError("the session's input is closed"))
 
-    def start_no_thread(self) -> None:
-        """From now on refuse what would need a thread that does not run: the interpreter is shutting down."""
-        with self._lock:
-            self._may_start = False
-
     def join(self, deadline: Deadline) -> bool:
-        """Wait for the thread to end after `close()`; False when the time is up first.
-
-        A transport of the user's may never return; then nobody waits for its line any longer.
-        """
+        """Wait for the thread to end after `close()`; False when the time is up first."""
         thread = self._thread
         if thread is None or thread is threading.current_thread():
             return True
         thread.join(deadline.remaining())
-        if not thread.is_alive():
-            return True
-        for ticket in list(self._queue):
-            ticket.finish(BrokenPipeError("the session was closed while the line was being written"))
-        return False
+        return not thread.is_alive()
 
     def _fail(self, error: OSError) -> None:
-        """Refuse further lines and drop those not begun."""
-        with self._lock:
+        with self._changed:
             self._closed = self._closed or error
             dropped = [ticket for ticket in self._queue if not ticket.begun]
             self._queue = deque(ticket for ticket in self._queue if ticket.begun)
@@ -143,68 +119,48 @@ class Writer:
             ticket.finish(error)
 
     def _write_now(self, line: bytes) -> bool:
-        try:
-            if self._try_write is None or not self._try_write(line):
-                return False
-        except OSError as error:
-            self._note_failure(error)
-            with contextlib.suppress(BrokenPipeError):  # nobody is left to tell it
-                self._start_thread()
-            raise BrokenPipeError(str(error)) from error
+        if self._try_write is None or not self._try_write(line):
+            return False
         self.bytes_written += len(line)
         return True
 
-    def _note_failure(self, error: OSError) -> None:
-        """Note, under the lock, that a write failed; after `close()` that is no news."""
-        if self._closed is None:
-            self._closed = self._failure = error
-            self._changed.notify()
-
     def _start_thread(self) -> None:
-        if self._thread is not None:
-            return
-        if not self._may_start:
-            raise BrokenPipeError("no thread can be started to write the line: the interpreter is shutting down")
-        thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
-            raise BrokenPipeError(f"no thread can be started to write the line: {error}") from error
-        self._thread = thread
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # the interpreter is shutting down
+                raise BrokenPipeError(f"no thread can be started to write the line: {error}") from error
+            self._thread = thread
 
     def _run(self) -> None:
         while (ticket := self._next()) is not None:
             error = self._write(ticket.line)
-            with self._lock:
+            with self._changed:
                 self._queue.popleft()
                 self.bytes_written += 0 if error else len(ticket.line)
-                if error is not None:
-                    self._note_failure(error)  # a part of the line may be out: nothing can follow it
+                self._closed = self._closed or error  # a part of the line may be out: nothing can follow it
             ticket.finish(error)
             if error is not None:
                 self._fail(error)
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            self._tell_broken(failure)
 
     def _write(self, line: bytes) -> OSError | None:
         try:
             self._transport.write(line)
         except OSError as error:
             return error
-        except BaseException as error:  # a transport of the user's own: a closed file raises ValueError
+        except Exception as error:  # a transport of the user's own: a closed file raises ValueError
             return BrokenPipeError(f"the line could not be written: {error!r}")
         return None
 
     def _next(self) -> Ticket | None:
-        with self._lock:
+        with self._changed:
             if self._thread is not threading.current_thread():
                 return None  # Ctrl-C struck while it was being started, so that nobody knows of it
             if not self._queue and self._closed is None:
                 self._changed.wait(LINGER)
             if not self._queue:
-                if self._closed is None:  # else nothing comes any more, and `join` has somebody to wait for
-                    self._thread = None
+                self._thread = None
                 return None
             self._queue[0].begun = True  # it stays in the queue, so that no short line overtakes it
             return self._queue[0]

@@ -23,14 +23,7 @@ class Pipe:
 
     def __init__(self, transport: PlainPipeTransport) -> None:
         self.transport = transport
-        self.told: list[tuple[str, str]] = []
-        self.writer = Writer(transport, NAME, broken=self.broken)
-
-    def broken(self, error: OSError) -> None:
-        """Note that the writer says it is broken, in which thread, and that it takes no more."""
-        with pytest.raises(BrokenPipeError):
-            self.writer.put(SHORT)
-        self.told.append((threading.current_thread().name, str(error)))
+        self.writer = Writer(transport, NAME)
 
     def put(self, line: bytes) -> Ticket:
         """Hand over a line that has to wait."""
@@ -254,12 +247,14 @@ def test_flush_does_not_wait_for_what_was_taken_back(pipe: Pipe) -> None:
 
 def test_close_drops_what_waits(pipe: Pipe) -> None:
     """At close the line that is being written is finished, the others fail unwritten, and no more are taken."""
+    failed: list[OSError] = []
     first = pipe.put(LONG)
     assert begun(first)
-    second = pipe.put(SHORT)
+    second = pipe.writer.put(SHORT, on_error=failed.append)
+    assert second is not None
     pipe.writer.close()
     pipe.writer.close()
-    assert second.done.is_set() and second.error is not None
+    assert second.done.is_set() and failed == [second.error]
     assert pipe.writer.withdraw(second) is False
     with pytest.raises(BrokenPipeError, match="closed"):
         pipe.writer.put(SHORT)
@@ -278,7 +273,18 @@ def test_close_while_blocked_ends_with_the_input(pipe: Pipe) -> None:
     assert ticket.wait(Deadline(10))
     assert isinstance(ticket.error, BrokenPipeError)
     assert pipe.writer.join(Deadline(10))
-    assert pipe.told == [], "whoever closes knows"
+
+
+def test_line_that_is_being_dropped_cannot_be_taken_back(pipe: Pipe) -> None:
+    """While a close tells one line after the other, those that are still to be told show their error already."""
+    seen: list[object] = []
+    pipe.put(LONG)
+    pipe.writer.put(SHORT, on_error=lambda _: seen.extend((pipe.writer.withdraw(last), last.error, last.done.is_set())))
+    last = pipe.put(SHORT)
+    pipe.writer.close()
+    assert seen == [False, last.error, False]
+    assert isinstance(last.error, BrokenPipeError)
+    assert last.done.is_set()
 
 
 def test_dropped_line_always_shows_its_error(pipe: Pipe) -> None:
@@ -299,26 +305,23 @@ def test_dropped_line_always_shows_its_error(pipe: Pipe) -> None:
 
 def test_dead_program_fails_every_line(pipe: Pipe) -> None:
     """When the program is gone, the line that is being written and all that wait fail, and later ones are refused."""
-    tickets = [pipe.put(LONG), pipe.put(SHORT), pipe.put(LONG)]
+    failed: list[OSError] = []
+    tickets = [pipe.put(LONG), pipe.put(SHORT), pipe.writer.put(LONG, on_error=failed.append)]
     pipe.transport.stop_reading()
     for ticket in tickets:
-        assert ticket.wait(Deadline(10))
+        assert ticket is not None and ticket.wait(Deadline(10))
         assert isinstance(ticket.error, BrokenPipeError)
-    wait_until(lambda: pipe.told)
-    assert [thread for thread, _ in pipe.told] == [NAME]
+    wait_until(lambda: len(failed) == 1)
     with pytest.raises(BrokenPipeError):
         pipe.writer.put(SHORT)
     assert pipe.writer.join(Deadline(10))
 
 
 def test_direct_write_to_a_dead_program_raises(pipe: Pipe) -> None:
-    """A short line that cannot be written says so where it is handed over, and to whom it concerns, once."""
+    """A short line that cannot be written says so where it is handed over."""
     pipe.transport.stop_reading()
-    for _ in range(3):
-        with pytest.raises(BrokenPipeError):
-            pipe.writer.put(SHORT)
-    assert pipe.writer.join(Deadline(10))
-    assert [thread for thread, _ in pipe.told] == [NAME]
+    with pytest.raises(BrokenPipeError):
+        pipe.writer.put(SHORT)
 
 
 class Tearing(PipeTransport):
@@ -336,13 +339,20 @@ class Tearing(PipeTransport):
 
 def test_nothing_follows_a_torn_line() -> None:
     """A line of which a part is out ends the writer: already the function that is told of it finds it closed."""
-    pipe = Pipe(Tearing())
-    pipe.writer.put(LONG)
+    pipe, seen = Pipe(Tearing()), list[object]()
+
+    def failed(_error: OSError) -> None:
+        try:
+            seen.append(pipe.writer.put(SHORT))
+        except OSError as error:
+            seen.append(str(error))
+
+    pipe.writer.put(LONG, on_error=failed)
     with contextlib.suppress(OSError):  # it may have failed already
         pipe.writer.put(SHORT)
-    wait_until(lambda: pipe.told)
+    wait_until(lambda: seen)
     pipe.end()
-    assert pipe.told == [(NAME, "a cable came loose")]
+    assert seen == ["a cable came loose"]
     assert pipe.transport.received == LONG[:10]
 
 
