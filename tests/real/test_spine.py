@@ -287,11 +287,12 @@ def test_background_task_between_two_prompts_is_nobodys_turn(
     background = ToolCall("Bash", command="sleep 1; touch ended", description="d", run_in_background=True)
     session.ask(script(background, Text("started"))).result()
     wait_until((workspace / "ended").exists)
-    ours = session.ask(script(Text("our own answer")))
-    if program.version == "2.0.75":
+    if program.version == "2.0.75":  # with the next prompt, or with one of the next: when it has seen the task's end
         with pytest.raises((ResultError, ProcessExitedError), match="only prompt commands"):
-            ours.result(timeout=20)
+            for _ in range(50):
+                session.ask(script(Text("still here"))).result(timeout=20)
         return
+    ours = session.ask(script(Text("our own answer")))
     messages = list(ours)
     assert [m.text.strip() for m in messages if isinstance(m, AssistantMessage)] == ["our own answer"]
     assert str(ours.result().result).strip() == "our own answer"
