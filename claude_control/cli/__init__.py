@@ -8,14 +8,14 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
 from claude_control._version import __version__
 from claude_control.cli.exits import Code, Stopped, code_for, told
 from claude_control.cli.plain import safe
-from claude_control.cli.signals import watching
+from claude_control.cli.signals import time_limit, watching
 from claude_control.errors import ClaudeControlError
 
 __all__ = ["call", "group", "main"]
@@ -23,6 +23,9 @@ __all__ = ["call", "group", "main"]
 NAME = "claude-control"
 COMPLETION = "_CLAUDE_CONTROL_COMPLETE"
 """The variable by which a completion script asks for words."""
+
+LAST_FLUSH = 0.5
+"""Seconds that stdout gets to take its last piece when a signal ends the command."""
 
 # The modules of the commands, and what --help says of each: the first sentence of its own help, as a test checks.
 _COMMANDS = {
@@ -89,9 +92,9 @@ def call(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _hang_up(Code.BROKEN_PIPE)
     except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted", Code.INTERRUPTED)
+        return _leave("interrupted", Code.INTERRUPTED)
     except Stopped as error:
-        return _complain(_STOPPED.get(error.code, ""), error.code)
+        return _leave(_STOPPED.get(error.code, ""), error.code)
     except (ClaudeControlError, OSError) as error:
         return _complain(told(error), code_for(error))
 
@@ -121,6 +124,16 @@ def _usage(error: click.ClickException) -> str:
     return f"{safe(error.format_message())}{hint}"
 
 
+def _leave(text: str, code: int) -> int:
+    """End after a signal, which may have struck in a write to a pipe that nobody reads."""
+    try:
+        with time_limit(LAST_FLUSH):
+            sys.stdout.flush()
+    except (OSError, Stopped):
+        _to_nowhere(sys.stdout)
+    return _complain(text, code)
+
+
 def _complain(text: str, code: int) -> int:
     """Say what is wrong, if stderr still takes it, and return the code."""
     try:
@@ -133,11 +146,15 @@ def _complain(text: str, code: int) -> int:
 
 def _hang_up(code: int) -> int:
     """Point the streams nowhere: the interpreter flushes them at its exit, and would complain of the pipe."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
-            os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+            _to_nowhere(stream)
     return code
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from claude_control import errors
 from claude_control.cli.exits import Code, Stopped
 from claude_control.cli.printing import Printer
-from claude_control.cli.signals import interruptible
+from claude_control.cli.signals import interruptible, time_limit
 from claude_control.cli.status import Status
 from claude_control.session.session import Session
 from claude_control.session.turn import Turn
@@ -59,7 +59,8 @@ def follow(
             if _is_patient(stop):
                 _wind_up(session, turn)
             if turn.state == "done":
-                with contextlib.suppress(errors.ClaudeControlError):  # that the session ended over it is no news
+                # That the session ended over it is no news, and nobody may be reading what is shown.
+                with contextlib.suppress(errors.ClaudeControlError, Stopped), time_limit(WIND_UP):
                     _show(turn, printer, status, meanwhile)
             raise
 

@@ -29,7 +29,7 @@ _TAKE = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); o
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
     """Return the variables for the command: no colours, no size, nothing of the machine's that would change it."""
     given = {"NO_COLOR": "1", "TERM": "xterm-256color", "PYTHONPATH": str(sources.ROOT), **(changes or {})}
-    hidden = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING"}
+    hidden = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "PYTHONIOENCODING", "PYTHONUNBUFFERED"}
     kept = {name: value for name, value in os.environ.items() if name not in hidden}
     return {name: value for name, value in {**kept, **given}.items() if value is not None}
 

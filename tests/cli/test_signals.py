@@ -144,6 +144,20 @@ def test_broken_pipe_is_quiet(program: Program) -> None:
     assert is_gone(cli)
 
 
+def test_sigterm_ends_a_write_that_nobody_reads(program: Program) -> None:
+    """A supervisor's SIGTERM ends the command within its 10 s, though a full pipe holds up what it prints."""
+    cli = program(every_prompt=turn(burst(2000, "assistant"), ENDLESS))
+    reading, writing = os.pipe()
+    with start("run", "hi", "--ndjson", stdout=writing) as process:
+        os.close(writing)
+        in_mid_turn(cli)
+        process.terminate()
+        _, said = process.communicate(timeout=10)
+    os.close(reading)
+    assert (process.returncode, said) == (143, "")
+    assert is_gone(cli)
+
+
 def test_time_limit_ends_a_write_that_nobody_reads(program: Program) -> None:
     """`--timeout` holds even while the command waits for a pipe to be read."""
     cli = program(every_prompt=turn(burst(2000, "assistant"), ENDLESS))
