@@ -1,6 +1,7 @@
 """Runs permission callbacks and hooks for the program's requests, and turns whatever happens into one answer."""
 
 import copy
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import attrs
 from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.errors import ConcurrencyError, OptionsError
+from claude_control.process import forks
 from claude_control.process.watch import call_later
 from claude_control.session.answers import Answers, OpenRequest
 from claude_control.session.pool import CallbackPool
@@ -148,7 +150,10 @@ class Callbacks:
     def _permission_context(
         self, request: PermissionRequest, open_request: OpenRequest, later: list[PendingAnswer]
     ) -> PermissionContext:
+        owner = os.getpid()
+
         def answer(decision: Allow | Deny) -> bool:
+            forks.require_owner(owner, "this request")
             return self._decide(request, open_request, decision)
 
         def answer_later() -> PendingAnswer:
@@ -196,6 +201,8 @@ class Callbacks:
         if hook.timeout is not None:
             seconds = hook.timeout
             open_request.timer = call_later(seconds, lambda: self._hook_timed_out(hook, open_request, seconds))
+            if not self._answers.is_open(open_request):  # it was closed meanwhile, and its timer not seen
+                open_request.timer.cancel()
         self._submit(open_request, lambda: self._run_hook(hook, request, open_request))
 
     def _run_hook(self, hook: Hook, request: HookCallback, open_request: OpenRequest) -> None:

@@ -47,7 +47,8 @@ class PendingReply(Generic[T]):
 
     def cancel(self) -> bool:
         """Give the request up; returns False if it was answered before. `result()` then raises `AbortedError`."""
-        return self._calls.give_up(self)
+        with self._calls.interruptible:
+            return self._calls.give_up(self)
 
     def result(self, timeout: float | Unset | None = UNSET) -> T:
         """Wait for the answer and return it.
@@ -110,7 +111,8 @@ class Calls:
         request_id, future = self.pending.register(os.urandom(4).hex())
         try:
             line = encode(envelope.request(request_id, body))
-            ticket = self._writer.put(line, direct=direct)
+            ticket = self._writer.put(line, direct=direct, on_error=self._broken_pipe)
+            return PendingReply(self, request, request_id, future, ticket)
         except OSError as error:
             self.pending.pop(request_id)
             if not direct:
@@ -119,7 +121,6 @@ class Calls:
         except BaseException:
             self.pending.pop(request_id)
             raise
-        return PendingReply(self, request, request_id, future, ticket)
 
     def call(self, request: Request[T], timeout: float | Unset | None = UNSET) -> T:
         """Send a request and wait for its answer.
@@ -128,12 +129,14 @@ class Calls:
         """
         seconds = self.timeout if timeout is UNSET else timeout
         deadline = Deadline(seconds)
-        reply = self.submit(request)
+        reply = None
         try:
+            reply = self.submit(request)
             with self.interruptible:
                 self._wait(reply, deadline, seconds)
         except BaseException:
-            self.give_up(reply)
+            if reply is not None:
+                self.give_up(reply)
             raise
         return reply._read()
 

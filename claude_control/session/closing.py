@@ -41,20 +41,37 @@ def close_connections(
     if wait:
         for connection in connections:
             _wait_for_turns(connection, deadline)
-    mine = [connection for connection in connections if connection.begin_close()]
+    if exiting:
+        for connection in connections:
+            connection.start_no_thread()
+    mine: list[Connection] = []
+    try:
+        mine += [connection for connection in connections if connection.begin_close()]
+        _climb(mine, deadline, exiting=exiting)
+    except BaseException:
+        for connection in mine:
+            connection.leave_close()
+        raise
+    for connection in connections:
+        # A callback cannot wait for somebody who waits for it.
+        if connection not in mine and not connection.pool.owns_this_thread():
+            wait_event(connection.released, deadline.sooner(connection.close_bound()))
+
+
+def _climb(mine: Sequence[Connection], deadline: Deadline, *, exiting: bool) -> None:
+    """Take every step; whoever is struck by Ctrl-C in the middle leaves the rest to the next close."""
     _interrupt(mine, deadline)
     _end_input(mine, deadline)
     _stop(mine, deadline, threads=not exiting)
+    callbacks = deadline.sooner(0.0 if exiting else CALLBACK_PATIENCE)
     for connection in mine:
-        connection.settle(deadline, 0.0 if exiting else CALLBACK_PATIENCE)
-    for connection in connections:
-        if connection not in mine:
-            wait_event(connection.released, deadline.sooner(connection.close_bound()))
+        connection.settle(deadline, callbacks)
 
 
 def _wait_for_turns(connection: Connection, deadline: Deadline) -> None:
     while (record := connection.conversation.current) is not None and wait_event(record.done, deadline):
-        continue
+        if connection.conversation.current is record:
+            return  # it did not end by its result: the session has failed, or somebody else closes it
 
 
 def _interrupt(connections: Sequence[Connection], deadline: Deadline) -> None:
@@ -79,8 +96,9 @@ def _interrupt(connections: Sequence[Connection], deadline: Deadline) -> None:
 def _end_input(connections: Sequence[Connection], deadline: Deadline) -> None:
     for connection in connections:
         connection.answers.end("closed", deny=True)
+    until = deadline.sooner(FLUSH_PATIENCE)
     for connection in connections:
-        connection.writer.flush(deadline.sooner(FLUSH_PATIENCE))
+        connection.writer.flush(until)
         connection.writer.close()  # the first of the steps to come ends the input itself
 
 

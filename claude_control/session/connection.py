@@ -8,26 +8,26 @@ Locks: each part has its own and calls no other part while it holds it. User cod
 them.
 """
 
+import contextlib
 import copy
 import os
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from claude_control import log
 from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import (
     ClaudeControlError,
-    ForkedError,
     ProcessExitedError,
     ProtocolError,
     SessionClosedError,
 )
 from claude_control.options import Options
+from claude_control.process import forks
 from claude_control.process.bounded import call_bounded
 from claude_control.process.stopping import stop
-from claude_control.process.transport import Exit, Transport
+from claude_control.process.transport import Exit, SubprocessTransport, Transport
 from claude_control.session import living
 from claude_control.session.answers import Answers
 from claude_control.session.callbacks import Callbacks, forbid_waiting
@@ -38,9 +38,10 @@ from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
 from claude_control.session.pending import REQUEST_PREFIX
 from claude_control.session.pool import CallbackPool
-from claude_control.session.prompting import Prompting
+from claude_control.session.prompting import Interruptible, Prompting
 from claude_control.session.reading import Reader
 from claude_control.session.subscriptions import Subscriptions
+from claude_control.session.turn import Consumer
 from claude_control.session.writer import Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import LongLine
@@ -59,22 +60,6 @@ _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bo
 
 EXIT_PATIENCE = 2.0
 """Seconds that a program which has closed its output or its input gets to exit by itself before it is stopped."""
-
-
-class _Interruptible:
-    """Around every wait for the program: Ctrl-C interrupts the turn that runs, then goes on its way."""
-
-    def __init__(self, connection: "Connection") -> None:
-        self._connection = connection
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self._connection.keyboard_interrupt()
 
 
 class Connection:
@@ -99,23 +84,27 @@ class Connection:
         self.options = options
         self.name = name
         self.command = command
-        self.interruptible = _Interruptible(self)
+        self.interruptible = Interruptible(self)
         self._owner = os.getpid()
         self._give_back = give_back
         self._state_lock = threading.Lock()  # guards the three below
         self._error: Exception | None = None
         self._closing = False
+        self.has_closer = False
+        """Whether somebody closes it or has closed it; not if Ctrl-C has struck whoever began."""
         self._ended = threading.Event()
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
         self.pool = CallbackPool(f"claude-{name}-callback")
         self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
-        self.writer = Writer(transport, f"claude-{name}-writer")
+        self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.callbacks = self._make_callbacks(hooks, session)
         self.conversation = Conversation(router, inbox_bytes=options.inbox_bytes, open_file=open_file)
+        self.messages = Consumer(self.conversation.program, self)
+        """Who reads what belongs to no turn of ours; one for all, so that none loses the other's place."""
         self.conversation.tap = self.subscriptions.put  # type: ignore[method-assign]  # the one place where taps hang
         self.prompting = self._make_prompting()
         self.reader = self._make_reader()
@@ -175,15 +164,16 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        if os.getpid() != self._owner:
-            raise ForkedError(
-                "this session belongs to the process that was forked; open a session of its own in this one"
-            )
+        self.check_owner()
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
         if self._closing:
             raise SessionClosedError("the session is being closed", phase="closing")
+
+    def check_owner(self) -> None:
+        """Raise `ForkedError` in a forked child, before any lock is taken there."""
+        forks.require_owner(self._owner, "this session")
 
     @property
     def error(self) -> Exception | None:
@@ -194,11 +184,6 @@ class Connection:
     def closing(self) -> bool:
         """Whether a user has asked to close it."""
         return self._closing
-
-    @property
-    def ended(self) -> bool:
-        """Whether the program's output has ended and everything has been told so."""
-        return self._ended.is_set()
 
     @property
     def program(self) -> Program:
@@ -214,10 +199,14 @@ class Connection:
         return "turn" if self.conversation.current is not None else "idle"
 
     def begin_close(self) -> bool:
-        """Note that a user wants to close; False if somebody has before."""
+        """Note that a user wants to close; False if somebody does so already."""
         with self._state_lock:
-            first, self._closing = not self._closing, True
+            first, self._closing, self.has_closer = not self.has_closer, True, True
         return first
+
+    def leave_close(self) -> None:
+        """Let somebody else go on with the close: Ctrl-C has struck who began it."""
+        self.has_closer = self.released.is_set()
 
     def fail(self, error: Exception) -> None:
         """End the connection for a defect of the program's output, and stop the program."""
@@ -244,21 +233,28 @@ class Connection:
         options = self.options
         return float(options.interrupt_grace + options.exit_grace + options.terminate_grace + _OTHER_STEPS)
 
-    def settle(self, deadline: Deadline, callback_patience: float) -> None:
+    def start_no_thread(self) -> None:
+        """From now on do without threads that do not run: the interpreter is shutting down."""
+        self.writer.start_no_thread()
+        self.pool.start_no_thread()
+
+    def settle(self, deadline: Deadline, callbacks: Deadline) -> None:
         """Give back what the connection holds, once its program is gone: threads, descriptors, files, the guard.
 
-        Callbacks get `callback_patience` seconds to end after their signal has fired; then they are abandoned.
+        Callbacks, whose signals have fired, have until `callbacks` to end; then they are abandoned.
         """
         self.join(deadline.sooner(_JOIN_PATIENCE))
         self.end_closed()
         self.pool.close()
         self.writer.join(deadline.sooner(_JOIN_PATIENCE))
-        self.abandoned = self.pool.join(deadline.sooner(callback_patience))
+        self.abandoned = self.pool.join(callbacks)
         if self.abandoned:
             _log.warning("callbacks.abandoned", threads=self.abandoned)
-        self._give_back(self.kill_tools)
-        living.remove(self)
-        self.released.set()
+        try:
+            self._give_back(self.kill_tools)
+        finally:
+            living.remove(self)
+            self.released.set()
 
     def join(self, deadline: Deadline) -> bool:
         """Wait for the reader to end; False when the time is up first."""
@@ -286,11 +282,13 @@ class Connection:
         if not self._closing:  # the close ladder has patience of its own
             self.writer.close()
             grace = self.options.terminate_grace
-            stop([self.transport], exit_grace=EXIT_PATIENCE, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
+            with contextlib.suppress(RuntimeError):  # a transport of the user's needs threads: not at shutdown
+                stop([self.transport], exit_grace=EXIT_PATIENCE, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
         if self._closing:
             self.end_closed()
         else:
-            self._end(self._exited(call_bounded(self.transport, "wait", 0)))
+            status = call_bounded(self.transport, "wait", 0)
+            self._end(self._exited(status if isinstance(status, Exit) else None))
         self._ended.set()
 
     def _exited(self, status: Exit | None) -> Exception:
@@ -337,7 +335,16 @@ class Connection:
             self.answers.cancel(frame["request_id"])
 
     def _write_answer(self, line: bytes) -> None:
-        self.writer.put(line)
+        try:
+            self.writer.put(line, direct=threading.current_thread() is not self._thread, on_error=self._answer_lost)
+        except OSError as error:
+            self._answer_lost(error)
+            raise
+
+    def _answer_lost(self, error: OSError) -> None:
+        # A program that no longer reads would wait for its answer for ever, and so would the turn. To see whether it
+        # ends by itself takes a moment, and this may be the reader.
+        self.pool.submit(lambda: self._input_broken(error))
 
     def _note_stop(self) -> None:
         self.conversation.note_stop()
@@ -361,12 +368,19 @@ class Connection:
         self.check_alive()
         return self.calls.call(request, timeout)
 
+    def _input_broken(self, error: OSError) -> None:
+        """See how the program ends that no longer reads; if it does not by itself, end it. May wait a little."""
+        if self._closing or self._error is not None or threading.current_thread() is self._thread:
+            return  # it is known, or the reader is about to tell
+        if not wait_event(self._ended, Deadline(EXIT_PATIENCE)):
+            text = f"the program closed its input: {error}"
+            self.fail(ProcessExitedError(text, phase=self.phase(), command=self.command))
+
     def _broken_pipe(self, error: OSError) -> ClaudeControlError:
         """Return what to raise for a failed write: how the program ended, or that it no longer reads."""
-        if not self._closing and not wait_event(self._ended, Deadline(EXIT_PATIENCE)):
-            self.fail(ProcessExitedError("the program closed its input", phase=self.phase(), command=self.command))
+        self._input_broken(error)
         if isinstance(self._error, ClaudeControlError):
-            return self._error
+            return copy.copy(self._error)
         return SessionClosedError(f"the session is closed: {error}", phase="closing")
 
     # -- waits ---------------------------------------------------------------------------------------------------------
@@ -374,18 +388,6 @@ class Connection:
     def forbid_waiting(self) -> None:
         """Raise `ConcurrencyError` in a callback, where a turn's end can never come."""
         forbid_waiting(self.pool)
-
-    def keyboard_interrupt(self) -> None:
-        """Interrupt the turn that runs and wait a little for its end; a second Ctrl-C meanwhile closes the session."""
-        from claude_control.session.closing import close_connections  # it needs this module
-
-        if self._error is not None:
-            return
-        try:
-            self.prompting.interrupt_and_wait()
-        except KeyboardInterrupt:
-            close_connections([self], timeout=None)
-            raise
 
     def __repr__(self) -> str:
         return f"<Connection {self.name} {self.phase()}: {self.calls.pending!r}, {self.answers!r}, {self.pool!r}>"

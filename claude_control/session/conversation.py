@@ -35,7 +35,7 @@ class Delivery:
         if stream is not self._stream:
             self._stream, self._items = stream, []
             items = self._items
-            self.actions.append(lambda: stream.put(items))
+            self.actions.append(lambda: _hand_over(items, stream))
         self._items.append(item)
 
     def then(self, action: Action) -> None:
@@ -143,15 +143,24 @@ class Conversation:
     # -- the reader ----------------------------------------------------------------------------------------------------
 
     def deliver(self, items: list[Item]) -> TurnRecord | None:
-        """Send each item to its place; returns the record whose prompt is to be written next, if any."""
+        """Send each item to its place; returns the record whose prompt is to be written next, if any.
+
+        Raises `SessionClosedError` if there is no room for the backlog.
+        """
         delivery = Delivery()
         with self._lock:
             for item in items:
                 self._place(item, delivery)
             delivery.next_prompt = self._begin_next()
+        failure: Exception | None = None
         for action in delivery.actions:
-            action()
+            try:
+                action()
+            except Exception as error:  # the others are due all the same: the end of a turn may be among them
+                failure = failure or error
         self.tap(delivery.tapped)
+        if failure is not None:
+            raise failure
         return delivery.next_prompt
 
     def tap(self, items: list[Item]) -> None:
@@ -216,6 +225,16 @@ class Conversation:
         record, self._current = self._current, None
         if record is not None:
             delivery.then(lambda: record.end(result))
+
+
+def _hand_over(items: list[Item], stream: Inbox | Newest) -> None:
+    try:
+        stream.put(items)
+    except OSError as error:
+        text = f"unread messages could not be kept in a temporary file: {error}; read turns as they come"
+        failure = SessionClosedError(text)
+        stream.finish(failure)  # a part is missing: nothing may follow it
+        raise failure from error
 
 
 def _dropped() -> AbortedError:

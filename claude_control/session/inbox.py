@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
-from claude_control.wire.framing import Decoder, LineSplitter
+from claude_control.wire.framing import Decoder
 from claude_control.wire.messages import MessagesDropped
 
 __all__ = ["Inbox", "Item", "Newest", "Stream"]
@@ -52,13 +52,14 @@ class _Waiting:
     """One consumer's wait, and the end of the stream."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition(threading.Lock())  # guards everything in the subclasses
+        self._lock = threading.Lock()  # guards everything in the subclasses; taken by itself, as the writer's is
+        self._changed = threading.Condition(self._lock)
         self._finished = False
         self._error: Exception | None = None
 
     def finish(self, error: Exception | None = None) -> None:
         """Say that no more comes; the first call counts."""
-        with self._changed:
+        with self._lock:
             if not self._finished:
                 self._finished, self._error = True, error
                 self._changed.notify_all()
@@ -95,24 +96,29 @@ class Inbox(_Waiting):
         """Hand items over. Called by the reader."""
         if self._discarding:
             return
-        with self._changed:
+        with self._lock:
             for item in items:
                 self._keep(item)
-            self._changed.notify()
+            self._changed.notify_all()
+        if self._discarding:  # since just now
+            self.discard()
 
     def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there as one batch."""
-        with self._changed:
+        with self._lock:
             if not self._wait(self._ready, deadline):
                 return []
             if self._items:
                 batch = [item[1] for item in self._items]
                 self._items, self._size = [], 0
                 return batch
-            if self._spill is not None:
-                return self._read_back()
-            self._end()
-            return None
+            spill = self._spill
+            if spill is None and not self._finished:
+                return []  # it was discarded just now
+            if spill is None:
+                self._end()
+                return None
+        return self._read_back(spill)  # not under the lock: the reader must not wait for a file to be decoded
 
     def discard(self) -> None:
         """Drop what is there and what comes. Takes no lock, since the garbage collector may call it anywhere."""
@@ -142,50 +148,69 @@ class Inbox(_Waiting):
         else:
             spill.insert(item[1])
 
-    def _read_back(self) -> list[Any]:
-        spill = self._spill
-        batch = [] if spill is None else spill.read()
-        if spill is None or spill.empty:
-            self._spill = None  # the file goes with it
+    def _read_back(self, spill: "_Spill") -> list[Any]:
+        batch, spill.position = spill.peek()
+        with self._lock:
+            if spill is self._spill and spill.empty:
+                self._spill = None  # the file goes with it
         return batch
 
 
 class _Spill:
-    """The lines in the file, and the few items in between that came on no line."""
+    """The lines in the file, and the few items in between that came on no line.
+
+    The reader writes at the end while the consumer reads from `position`; neither waits for the other.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._start = self._end = 0
-        self._splitter = LineSplitter(1 << 62)
         self._decoder = Decoder()
-        self._inserted: deque[tuple[int, Any]] = deque()  # (position in the file, item)
+        self._end = 0  # of the last whole line
+        self._inserted: list[tuple[int, Any]] = []  # (where in the file, item)
+        self.position = (0, 0)
+        """How far it has been read: bytes of the file, and items in between."""
 
     @property
     def empty(self) -> bool:
-        return self._start == self._end and not self._inserted
+        """Whether everything has been read."""
+        return self.position == (self._end, len(self._inserted))
 
     def write(self, line: bytes) -> None:
-        data = line + b"\n"
-        view = memoryview(data)
+        """Add a line. Raises OSError, and has then added nothing."""
+        view, end = memoryview(line + b"\n"), self._end
         while view:
-            written = os.pwrite(self._descriptor, view, self._end)
-            self._end += written
+            written = os.pwrite(self._descriptor, view, end)
+            end += written
             view = view[written:]
+        self._end = end
 
     def insert(self, item: Any) -> None:
+        """Add an item that came on no line."""
         self._inserted.append((self._end, item))
 
-    def read(self) -> list[Any]:
-        """Return the next items, at least one."""
-        batch: list[Any] = []
-        while not batch and not self.empty:
-            if self._inserted and self._inserted[0][0] <= self._start:
-                return [self._inserted.popleft()[1]]
-            stop = self._inserted[0][0] if self._inserted else self._end
-            chunk = os.pread(self._descriptor, min(READ_BACK, stop - self._start), self._start)
-            self._start += len(chunk)
-            batch = [self._decoder.decode(line) for line in self._splitter.feed(chunk) if isinstance(line, bytes)]
-        return batch
+    def peek(self) -> tuple[list[Any], tuple[int, int]]:
+        """Return the next items, at least one if there are any, and the position behind them."""
+        start, index = self.position
+        end = self._end  # before the look at what stands in between: what comes meanwhile stands behind it
+        if index < len(self._inserted):
+            where, item = self._inserted[index]
+            if where <= start:
+                return [item], (start, index + 1)
+            end = min(end, where)
+        data = self._read_lines(start, end)
+        batch = [self._decoder.decode(line) for line in data.split(b"\n")[:-1]]
+        return batch, (start + len(data), index)
+
+    def _read_lines(self, start: int, end: int) -> bytes:
+        """Return some whole lines, at least one if there are any."""
+        size = READ_BACK
+        while start < end:
+            chunk = os.pread(self._descriptor, min(size, end - start), start)
+            whole = chunk.rfind(b"\n") + 1
+            if whole:
+                return chunk[:whole]
+            size *= 2
+        return b""
 
     def __del__(self) -> None:
         os.close(self._descriptor)
@@ -207,18 +232,18 @@ class Newest(_Waiting):
 
     def put(self, items: Sequence[Item]) -> None:
         """Hand items over. Called by the reader."""
-        with self._changed:
+        with self._lock:
             for item in items:
                 self._items.append((item[0], item[1], b""))
                 self._size += item[0]
             while len(self._items) > self._limit or (self._size > self._budget and len(self._items) > 1):
                 self._size -= self._items.popleft()[0]
                 self._dropped += 1
-            self._changed.notify()
+            self._changed.notify_all()
 
     def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there as one batch."""
-        with self._changed:
+        with self._lock:
             if not self._wait(lambda: bool(self._items), deadline):
                 return []
             if not self._items:

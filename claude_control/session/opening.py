@@ -1,8 +1,11 @@
 """From options to a connection that has shaken hands, or to nothing at all."""
 
 import contextlib
+import contextvars
 import os
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 from claude_control import log
@@ -13,6 +16,7 @@ from claude_control.errors import (
     ControlTimeoutError,
     InitializeError,
     ProcessExitedError,
+    SpawnError,
 )
 from claude_control.options import Options
 from claude_control.process import orphans
@@ -38,10 +42,12 @@ from claude_control.wire.hooks import register_hooks
 from claude_control.wire.messages import preload
 from claude_control.wire.requests import Initialize, InitializeReply
 
-__all__ = ["open_connection"]
+__all__ = ["open_apart", "open_connection"]
 
 ABANDON_PATIENCE = 0.5
 """Seconds that callbacks get to end when the handshake has failed."""
+
+_METHODS = ("read", "write", "end_input", "wait", "terminate", "kill")  # what every transport has
 
 _log = log.get(__name__)
 
@@ -64,6 +70,26 @@ def open_connection(
         reply = _initialize(connection, options)
         undo.pop_all()  # from here on close() gives everything back
     return connection, reply
+
+
+def open_apart(opening: "Future[tuple[Connection, InitializeReply]]", *arguments: Any) -> None:
+    """Do `open_connection(*arguments)` in a thread of its own, and let `opening` have what comes of it.
+
+    In a user's thread Ctrl-C and asynchronous exceptions would land between any two of its steps, such as the start of
+    the program and the note of how to undo it.
+    """
+
+    def run() -> None:
+        try:
+            opening.set_result(open_connection(*arguments))
+        except BaseException as error:  # raised again by whoever waits
+            opening.set_exception(error)
+
+    context = contextvars.copy_context()  # callbacks see the opener's context variables
+    try:
+        threading.Thread(target=context.run, args=(run,), name="claude-open", daemon=True).start()
+    except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
+        opening.set_exception(SpawnError(f"cannot start the program: {error}"))
 
 
 def _start(
@@ -119,6 +145,10 @@ def _spawn(
 ) -> Transport:
     if options.spawn is not None:
         transport: Transport = options.spawn(argv, environment, cwd)
+        missing = [name for name in _METHODS if not callable(getattr(transport, name, None))]
+        if missing:
+            text = f"options.spawn returned a {type(transport).__name__}, which has no {', '.join(missing)}"
+            raise SpawnError(text, command=redact_command(argv), cwd=cwd)
         return transport
     return SubprocessTransport.spawn(argv, env=environment, cwd=cwd, on_stderr=stderr.feed if stderr.wanted else None)
 
@@ -170,7 +200,7 @@ def _abandon(connection: Connection) -> None:
     connection.answers.end("closed", deny=False)
     connection.writer.close()
     _end(connection.transport)
-    connection.settle(Deadline(3.0), ABANDON_PATIENCE)
+    connection.settle(Deadline(3.0), Deadline(ABANDON_PATIENCE))
 
 
 def _give_back(transport: Transport, files: SpillFiles, marker: str, *, guarded: bool, kill_tools: bool) -> None:

@@ -32,22 +32,24 @@ class CallbackPool:
     def __init__(self, name: str) -> None:
         self._name = name
         self._context = contextvars.copy_context()  # the opener's: what a web view bound shows in its callbacks
-        self._changed = threading.Condition(threading.Lock())  # guards the four below
+        self._lock = threading.Lock()  # guards the six below; taken by itself, as the writer's is
+        self._changed = threading.Condition(self._lock)
         self._work: deque[Callable[[], None]] = deque()
         self._idle = 0
         self._threads: set[threading.Thread] = set()
         self._closed = False
+        self._may_start = True
         self._made = 0
 
     def submit(self, function: Callable[[], None]) -> bool:
         """Run `function` on a thread of its own as soon as one is to be had; returns False once the pool is closed."""
-        with self._changed:
+        with self._lock:
             if self._closed:
                 return False
             self._work.append(function)
             if self._idle >= len(self._work):
                 self._changed.notify()
-            elif len(self._threads) < MAX_THREADS:
+            elif len(self._threads) < MAX_THREADS and self._may_start:
                 self._add_thread()
         return True
 
@@ -55,9 +57,14 @@ class CallbackPool:
         """Tell whether the caller is one of the callbacks."""
         return threading.current_thread() in self._threads
 
+    def start_no_thread(self) -> None:
+        """From now on make do with the threads that run: the interpreter is shutting down."""
+        with self._lock:
+            self._may_start = False
+
     def close(self) -> None:
         """Take no more work and let the threads end once what was taken is done. Idempotent."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.notify_all()
 
@@ -88,15 +95,17 @@ class CallbackPool:
             except BaseException as error:  # a callback's own errors were dealt with before; this is ours
                 _log.error("callback.broken", error=repr(error))
             del function  # what it holds must not live until the next one comes
-        with self._changed:
+        with self._lock:
             self._threads.discard(threading.current_thread())
 
     def _next(self) -> Callable[[], None] | None:
-        with self._changed:
+        with self._lock:
             if not self._work and not self._closed:
                 self._idle += 1
-                self._changed.wait_for(lambda: self._work or self._closed, IDLE)
-                self._idle -= 1
+                try:
+                    self._changed.wait_for(lambda: self._work or self._closed, IDLE)
+                finally:  # a time limit that a user's function has set may strike here
+                    self._idle -= 1
             if not self._work:
                 self._threads.discard(threading.current_thread())  # under the lock: submit must not count on this one
                 return None

@@ -1,7 +1,8 @@
 """Prompts on their way to the program, and interrupts."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from claude_control import log
 from claude_control.deadline import Deadline, wait_event
@@ -10,15 +11,16 @@ from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
 from claude_control.session.gate import Gate
 from claude_control.session.turn import TurnRecord
-from claude_control.session.writer import Writer
+from claude_control.session.writer import Ticket, Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
 from claude_control.wire.requests import Interrupt, InterruptReply
 
 if TYPE_CHECKING:
     from claude_control.options import Options
+    from claude_control.session.connection import Connection
 
-__all__ = ["Prompting"]
+__all__ = ["Interruptible", "Prompting"]
 
 _log = log.get(__name__)
 
@@ -26,8 +28,8 @@ _log = log.get(__name__)
 class Prompting:
     """Writes prompts when it is their turn, and stops turns.
 
-    `broken_pipe` returns what to raise for a failed write; it may wait for the program's exit, so it is never called by
-    the reader.
+    `broken_pipe` sees to it that a failed write ends the session, and returns what to raise for it. It may wait for the
+    program's exit, but not on the reader's thread, which tells the exit.
     """
 
     def __init__(
@@ -52,63 +54,66 @@ class Prompting:
 
     def ask(self, content: str | list[dict[str, Any]], uuid: str) -> TurnRecord:
         """Queue a prompt, and write it if nothing runs; never waits for the pipe."""
-        record, write_now = self._conversation.ask(content, uuid)
-        if write_now:
-            self._write(record)
+        try:
+            record, write_now = self._conversation.ask(content, uuid)
+            if write_now:
+                self._write(record)
+        except BaseException:
+            # Struck from outside, perhaps when a turn had begun and its prompt was not yet written: nothing could be
+            # written after it any more. Should it go out twice, the program ignores the second one of the same uuid.
+            self._write(self._conversation.current)
+            raise
         return record
 
     def send(self, content: str | list[dict[str, Any]], uuid: str) -> None:
         """Write a prompt at once and wait until it is written."""
         line = encode(envelope.user_message(content, uuid))
-        self._conversation.note_sent(uuid)
+        goes_out = False
         try:
-            self._write_and_wait(line)
-        except ControlTimeoutError:
-            self._write(self._conversation.withdraw(uuid))
-            raise
-        except OSError as error:
-            self._write(self._conversation.withdraw(uuid))
+            self._conversation.note_sent(uuid)
+            ticket = self._writer.put(line, on_error=self._broken_pipe)
+            goes_out = True  # also if Ctrl-C ends the wait
+            if ticket is not None:
+                goes_out = self._wait_until_written(ticket)
+        except BrokenPipeError as error:
             raise self._broken_pipe(error) from error
+        finally:
+            if not goes_out:
+                self._write(self._conversation.withdraw(uuid))
+        if not goes_out:
+            seconds = self._options.write_timeout
+            text = f"the prompt could not be written within {seconds:g} seconds: the program does not read its input"
+            raise ControlTimeoutError(text, timeout=seconds)
 
     def write_from_reader(self, record: TurnRecord | None) -> None:
-        """Hand the next prompt to the writer thread.
-
-        If that is too late, the reader learns so itself, and fails the turn with the program's end.
-        """
+        """Hand the next prompt to the writer thread; if that is too late, the turn fails with the program's end."""
         if record is None or record.line is None:
             return
         line, record.line = record.line, None
         try:
-            self._writer.put(line, direct=False, on_error=lambda error: self._prompt_failed(record, error))
+            self._writer.put(line, direct=False, on_error=self._broken_pipe)
         except OSError as error:
             _log.debug("prompt.not_written", error=repr(error))
 
     def _write(self, record: TurnRecord | None) -> None:
         if record is None or record.line is None:
             return
-        line, record.line = record.line, None
+        line = record.line
         try:
-            self._writer.put(line, on_error=lambda error: self._prompt_failed(record, error))
+            self._writer.put(line, on_error=self._broken_pipe)
+            record.line = None  # not before: Ctrl-C may have struck
         except OSError as error:
-            self._prompt_failed(record, error)
+            self._broken_pipe(error)  # the turn is failed with how the program ended, as everything is
 
-    def _write_and_wait(self, line: bytes) -> None:
-        ticket = self._writer.put(line)
-        if ticket is None:
-            return
-        seconds = self._options.write_timeout
+    def _wait_until_written(self, ticket: Ticket) -> bool:
+        """Wait for a line; False if it was taken back, for its time was up before it was begun."""
         with self._calls.interruptible:
-            written = ticket.wait(Deadline(seconds))
+            written = ticket.wait(Deadline(self._options.write_timeout))
         if not written and self._writer.withdraw(ticket):
-            text = f"the prompt could not be written within {seconds:g} seconds: the program does not read its input"
-            raise ControlTimeoutError(text, timeout=seconds)
+            return False
         if ticket.error is not None:
-            raise ticket.error
-
-    def _prompt_failed(self, record: TurnRecord, error: OSError) -> None:
-        # On the writer's thread or a user's. How the program ended is what the turn shall raise; that takes a moment to
-        # be known.
-        record.fail(self._broken_pipe(error))
+            raise self._broken_pipe(ticket.error) from ticket.error
+        return True
 
     # -- interrupts ----------------------------------------------------------------------------------------------------
 
@@ -169,3 +174,33 @@ class Prompting:
             self._calls.submit(Interrupt(), direct=False)
         except (ClaudeControlError, OSError):
             _log.debug("interrupt.skipped")  # the session has ended, and the turn with it
+
+
+class Interruptible:
+    """Stands around every wait for the program: Ctrl-C interrupts the turn that runs, then goes on its way.
+
+    Entering it in a forked child raises `ForkedError`.
+    """
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Self:
+        self._connection.check_owner()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt) and self._connection.error is None:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        """Interrupt what runs and wait a little for its end; a second Ctrl-C meanwhile closes the session."""
+        from claude_control.session.closing import close_connections  # it needs the connection's module
+
+        try:
+            self._connection.prompting.interrupt_and_wait()
+        except KeyboardInterrupt:
+            close_connections([self._connection], timeout=None)
+            raise

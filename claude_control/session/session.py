@@ -6,17 +6,20 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 from uuid import uuid4
 
-from claude_control.errors import ConcurrencyError, ForkedError, InitializeError, OptionsError, SessionClosedError
+from claude_control.deadline import SLICE, Deadline, wait_future
+from claude_control.errors import ConcurrencyError, InitializeError, OptionsError, SessionClosedError
 from claude_control.options import Options, merge_options
+from claude_control.process import forks
 from claude_control.process.bounded import call_bounded
 from claude_control.session.calls import PendingReply
 from claude_control.session.closing import close_connections
 from claude_control.session.connection import Connection
-from claude_control.session.opening import open_connection
+from claude_control.session.opening import open_apart
 from claude_control.session.stats import Stats, read_stats
 from claude_control.session.subscriptions import Subscription
 from claude_control.session.turn import Consumer, Turn
@@ -50,11 +53,11 @@ class Session:
         self.options = merge_options(options, **fields)
         self._connection: Connection | None = None
         self._starting: Connection | None = None  # while it is being opened
+        self._opening: Future[tuple[Connection, requests.InitializeReply]] = Future()
         self._reply: requests.InitializeReply | None = None
         self._lock = threading.Lock()  # guards the opening: calls from other threads wait for it
         self._owner = os.getpid()
         self._closed = False
-        self._messages: Consumer | None = None
         chosen = None if self.options.continue_conversation else str(uuid4())
         kept = None if self.options.fork_session else self.options.resume
         self._session_id = self.options.session_id or kept or chosen
@@ -67,8 +70,7 @@ class Session:
         Raises a `StartError` (`CLINotFoundError`, `SpawnError`, `InitializeError` …) with nothing left running; a
         session that is closed, or failed to open, is not opened again.
         """
-        if os.getpid() != self._owner:
-            raise ForkedError("this session was made before the process was forked; make one in the child")
+        forks.require_owner(self._owner, "this session")
         with self._lock:
             if self._closed:
                 raise SessionClosedError("the session is closed; a session is opened once, so make a new one")
@@ -76,8 +78,11 @@ class Session:
                 raise ConcurrencyError("the session is open already")
             try:
                 self._connection, self._reply = self._start()
+                if self._closed:  # meanwhile, by a thread that could not wait for it
+                    raise SessionClosedError("the session was closed while it was being opened")
             except BaseException:
                 self._closed = True
+                self._undo_opening()
                 raise
             finally:
                 self._starting = None
@@ -89,12 +94,21 @@ class Session:
             if self._closed:  # by another thread, while the program was being looked for
                 raise InitializeError("the session was closed")
 
+        open_apart(self._opening, self.options, self._session_id, weakref.ref(self), note)
+        wait_future(self._opening, Deadline(None))
         try:
-            return open_connection(self.options, self._session_id, weakref.ref(self), note)
+            return self._opening.result()
         except InitializeError as error:
             if self._closed:  # by another thread, meanwhile
                 raise SessionClosedError("the session was closed while it was being opened") from error
             raise
+
+    def _undo_opening(self) -> None:
+        """Give back what an open() has, or still makes, whose caller was struck by Ctrl-C."""
+        if not self._opening.done() and self._starting is not None:
+            call_bounded(self._starting.transport, "kill")
+        if wait_future(self._opening, Deadline(OPENING_PATIENCE)) and self._opening.exception() is None:
+            close_connections([self._opening.result()[0]], timeout=None)
 
     def close(self, wait: bool = False, timeout: float | None = None, kill_tools: bool = True) -> None:
         """End the session and leave nothing behind. Idempotent, bounded, and allowed in callbacks.
@@ -103,14 +117,18 @@ class Session:
         it the options' graces add up to 12 seconds, which only a program that hangs takes. With `kill_tools` processes
         that the program's tools left running are ended too.
         """
-        if os.getpid() != self._owner:
-            return  # the parent's session; what was inherited of it was closed at the fork
-        self._closed = True
-        self._stop_opening()
-        connection = self._connection
+        connection = self._begin_close()
         if connection is not None:
             connection.kill_tools = kill_tools
             close_connections([connection], timeout=timeout, wait=wait)
+
+    def _begin_close(self) -> Connection | None:
+        """Let nothing be opened any more; returns what is open."""
+        if os.getpid() != self._owner:
+            return None  # the parent's session; what was inherited of it was closed at the fork
+        self._closed = True
+        self._stop_opening()
+        return self._connection
 
     def _stop_opening(self) -> None:
         """Make an open() in another thread fail, which gives everything back, and wait for it."""
@@ -131,26 +149,23 @@ class Session:
 
     def __del__(self) -> None:
         connection = getattr(self, "_connection", None)
-        if connection is None or connection.closing or os.getpid() != self._owner:
+        if connection is None or connection.has_closer or os.getpid() != self._owner:
             return
-        warnings.warn(
-            f"{self!r} was dropped without close(); it is closed in the background", ResourceWarning, stacklevel=2
-        )
+        text = f"{self!r} was dropped without close(); it is closed in the background"
         arguments = {"connections": [connection], "timeout": None}
         with contextlib.suppress(RuntimeError):  # the interpreter shuts down: its exit handler closes what is open
             threading.Thread(target=close_connections, kwargs=arguments, name="claude-close", daemon=True).start()
+        warnings.warn(text, ResourceWarning, stacklevel=2)  # last: it may be told to raise
 
     def _live(self) -> Connection:
-        if os.getpid() != self._owner:
-            raise ForkedError(
-                "this session belongs to the process that was forked; open a session of its own in this one"
-            )
+        forks.require_owner(self._owner, "this session")
         connection, starting = self._connection, self._starting
         if connection is None and starting is not None and starting.pool.owns_this_thread():
             return starting  # a callback that the handshake itself waits for
-        if connection is None:
-            with self._lock:  # wait for an open() in another thread
-                connection = self._connection
+        while self._connection is None and self._lock.locked():  # an open() in another thread
+            if self._lock.acquire(timeout=SLICE):
+                self._lock.release()
+        connection = self._connection
         if connection is None:
             state = "closed" if self._closed else "not open; call open() or use it in a with statement"
             raise SessionClosedError(f"the session is {state}")
@@ -237,10 +252,7 @@ class Session:
         10,000 are kept; `MessagesDropped` says how many were dropped. One consumer at a time; leaving the loop keeps
         the place.
         """
-        connection = self._live()
-        if self._messages is None:
-            self._messages = Consumer(connection.conversation.program, connection)
-        return _MessageIterator(self._messages)
+        return _MessageIterator(self._live().messages, self)
 
     def subscribe(self, function: Callable[[Message], None]) -> Subscription:
         """Call `function(message)` with every message of the session, in order, on a callback thread.
@@ -326,8 +338,9 @@ class Session:
 class _MessageIterator(Iterator[Message]):
     """The iterator of `messages()`; all of them share one consumer, so that none loses the other's messages."""
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: Consumer, session: Session) -> None:
         self._consumer = consumer
+        self._session = session  # who reads its messages keeps it open
 
     def __next__(self) -> Message:
         return self._consumer.next()
@@ -363,9 +376,5 @@ def close_all(sessions: Iterable[Session], timeout: float | None = None) -> None
     Every input first, then all ends, so that it takes about as long as the slowest one. `timeout` in seconds bounds
     the whole.
     """
-    connections = []
-    for session in sessions:
-        session._closed = True
-        if session._connection is not None:
-            connections.append(session._connection)
-    close_connections(connections, timeout=timeout)
+    begun = [session._begin_close() for session in sessions]
+    close_connections([connection for connection in begun if connection is not None], timeout=timeout)

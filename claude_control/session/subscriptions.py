@@ -1,11 +1,13 @@
 """Taps: every message to every subscriber, in order, off the reader."""
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from claude_control import log
 from claude_control.deadline import Deadline
+from claude_control.process import forks
 from claude_control.session.inbox import Item, Newest
 from claude_control.session.pool import CallbackPool, InOrder
 from claude_control.wire.messages import Message, decode
@@ -28,6 +30,7 @@ class Subscription:
         self._stream = Newest(budget)
         self._runner = InOrder(pool, self._drain)
         self._remove = remove
+        self._owner = os.getpid()
         self._closed = False
 
     def put(self, items: Sequence[Item]) -> None:
@@ -37,6 +40,7 @@ class Subscription:
 
     def close(self) -> None:
         """Stop calling the function; what it has not seen yet is dropped. Idempotent."""
+        forks.require_owner(self._owner, "this subscription")
         self._closed = True
         self._remove(self)
 

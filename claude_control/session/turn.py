@@ -118,26 +118,27 @@ class Consumer:
 
     def next(self) -> Message:
         """Return the next message, waiting for it; raises StopIteration at the end of the stream, or what ended it."""
-        while not self._batch:
-            self._connection.forbid_waiting()
-            if not self._taking.acquire(blocking=False):
-                raise ConcurrencyError(
-                    "another thread reads these messages; use session.subscribe() for a second reader"
-                )
-            try:
-                with self._connection.interruptible:
-                    batch = self._stream.take(Deadline(None))
-                if batch is None:
-                    raise StopIteration
-                self._batch.extend(batch)
-            finally:
-                self._taking.release()
-        item = self._batch.popleft()
+        if not self._taking.acquire(blocking=False):
+            raise ConcurrencyError("another thread reads these messages; use session.subscribe() for a second reader")
+        try:
+            item = self._take()
+        finally:
+            self._taking.release()
         return decode(item) if type(item) is dict else item
+
+    def _take(self) -> Any:
+        while not (batch := self._batch):  # looked up once: clear() puts another in its place
+            self._connection.forbid_waiting()
+            with self._connection.interruptible:
+                taken = self._stream.take(Deadline(None))
+                if taken is None:
+                    raise StopIteration
+                batch.extend(taken)
+        return batch.popleft()
 
     def clear(self) -> None:
         """Drop what was taken and not yet read."""
-        self._batch.clear()
+        self._batch = deque()
 
 
 class Turn:
@@ -229,6 +230,7 @@ class Turn:
 
         A queued one is dropped, a running one interrupted, and of one that is done nothing is asked.
         """
+        self._connection.check_owner()
         self._connection.prompting.interrupt_turn(self._record)
 
     def __enter__(self) -> "Turn":

@@ -29,7 +29,7 @@ class Ticket:
     """A line that waits for the writer thread. `error` is set, before `done`, when it could not be written."""
 
     line: bytes
-    on_error: Callable[[OSError], None] | None = None
+    on_error: Callable[[OSError], object] | None = None
     begun: bool = False
     error: OSError | None = None
     done: threading.Event = attrs.field(factory=threading.Event)
@@ -47,28 +47,34 @@ class Ticket:
 
 
 class Writer:
-    """Serialises the lines of every thread."""
+    """Serialises the lines of every thread.
 
-    def __init__(self, transport: Transport, name: str) -> None:
+    With `direct=False` no caller's thread ever writes: the transport's own `try_write` may wait after all.
+    """
+
+    def __init__(self, transport: Transport, name: str, *, direct: bool = True) -> None:
         self._transport = transport
         self._name = name
-        self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None)
-        # Guards the four below; held over one non-blocking write at most.
-        self._changed = threading.Condition(threading.Lock())
+        self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
+        # Guards the five below; held over one non-blocking write at most. Taken by itself, never by way of the
+        # condition, whose __enter__ is Python: Ctrl-C could land in there with the lock taken, and it would stay so.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._queue: deque[Ticket] = deque()
         self._thread: threading.Thread | None = None
+        self._may_start = True
         self._closed: OSError | None = None
         self.bytes_written = 0
 
     def put(
-        self, line: bytes, *, direct: bool = True, on_error: Callable[[OSError], None] | None = None
+        self, line: bytes, *, direct: bool = True, on_error: Callable[[OSError], object] | None = None
     ) -> Ticket | None:
         """Hand a line over; returns None if it is written already, else the ticket to wait for.
 
         With `direct=False` (the reader, timers) this thread writes nothing itself. Raises OSError when the program no
         longer reads.
         """
-        with self._changed:
+        with self._lock:
             if self._closed is not None:
                 raise BrokenPipeError(str(self._closed))
             if direct and not self._queue and len(line) <= PIPE_BUF and self._write_now(line):
@@ -81,7 +87,7 @@ class Writer:
 
     def withdraw(self, ticket: Ticket) -> bool:
         """Take a line back; False if it is being written, has been, or has failed."""
-        with self._changed:
+        with self._lock:
             if ticket.begun or ticket not in self._queue:
                 return False
             self._queue.remove(ticket)
@@ -91,7 +97,7 @@ class Writer:
 
     def flush(self, deadline: Deadline) -> bool:
         """Wait until every line handed over so far is written or dropped; False when the time is up first."""
-        with self._changed:
+        with self._lock:
             waiting = list(self._queue)
         return all(ticket.wait(deadline) for ticket in waiting)
 
@@ -99,16 +105,28 @@ class Writer:
         """Refuse further lines and drop those not begun; the thread ends after the one that it writes. Idempotent."""
         self._fail(BrokenPipeError("the session's input is closed"))
 
+    def start_no_thread(self) -> None:
+        """From now on refuse what would need a thread that does not run: the interpreter is shutting down."""
+        with self._lock:
+            self._may_start = False
+
     def join(self, deadline: Deadline) -> bool:
-        """Wait for the thread to end after `close()`; False when the time is up first."""
+        """Wait for the thread to end after `close()`; False when the time is up first.
+
+        A transport of the user's may never return; then nobody waits for its line any longer.
+        """
         thread = self._thread
         if thread is None or thread is threading.current_thread():
             return True
         thread.join(deadline.remaining())
-        return not thread.is_alive()
+        if not thread.is_alive():
+            return True
+        for ticket in list(self._queue):
+            ticket.finish(BrokenPipeError("the session was closed while the line was being written"))
+        return False
 
     def _fail(self, error: OSError) -> None:
-        with self._changed:
+        with self._lock:
             self._closed = self._closed or error
             dropped = [ticket for ticket in self._queue if not ticket.begun]
             self._queue = deque(ticket for ticket in self._queue if ticket.begun)
@@ -125,18 +143,21 @@ class Writer:
         return True
 
     def _start_thread(self) -> None:
-        if self._thread is None:
-            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            try:
-                thread.start()
-            except RuntimeError as error:  # the interpreter is shutting down
-                raise BrokenPipeError(f"no thread can be started to write the line: {error}") from error
-            self._thread = thread
+        if self._thread is not None:
+            return
+        if not self._may_start:
+            raise BrokenPipeError("no thread can be started to write the line: the interpreter is shutting down")
+        thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
+            raise BrokenPipeError(f"no thread can be started to write the line: {error}") from error
+        self._thread = thread
 
     def _run(self) -> None:
         while (ticket := self._next()) is not None:
             error = self._write(ticket.line)
-            with self._changed:
+            with self._lock:
                 self._queue.popleft()
                 self.bytes_written += 0 if error else len(ticket.line)
                 self._closed = self._closed or error  # a part of the line may be out: nothing can follow it
@@ -154,7 +175,7 @@ class Writer:
         return None
 
     def _next(self) -> Ticket | None:
-        with self._changed:
+        with self._lock:
             if self._thread is not threading.current_thread():
                 return None  # Ctrl-C struck while it was being started, so that nobody knows of it
             if not self._queue and self._closed is None:
