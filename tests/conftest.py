@@ -1,6 +1,7 @@
 """What every test runs in: no account of the developer's, a temporary folder of its own, and a check for leaks."""
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -30,3 +31,15 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         patch.setenv("TMPDIR", folder)
         patch.setattr(tempfile, "tempdir", folder)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _default_signals() -> Iterator[None]:
+    """Undo what `nohup` and a shell's `&` do to whoever runs the tests: children would ignore these signals too."""
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    }
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

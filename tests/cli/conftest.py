@@ -1,8 +1,7 @@
 """A program for the command to find: a scripted CLI that `CLAUDE_CONTROL_CLI` names."""
 
 import shlex
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,3 @@ def program(scripted_cli: ScriptedCLIFactory, tmp_path: Path, monkeypatch: pytes
         return cli
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def _signals_as_in_a_terminal() -> Iterator[None]:
-    """Undo what `nohup` does to whoever runs the tests: a child would inherit that SIGHUP is ignored."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
