@@ -317,8 +317,8 @@ def work(session: Session, chance: random.Random, over: threading.Event) -> None
             continue
 
 
-# CPython 3.11 goes round in circles at a traced function's RESUME while an exception waits for a blocked thread, so that
-# whoever holds the lock never gives it back (ceval.c, DO_TRACING). The runs without coverage do this test.
+# CPython 3.11 goes round in circles at a traced function's RESUME while an exception waits for a blocked thread, so
+# that whoever holds the lock never gives it back (ceval.c, DO_TRACING). The runs without coverage do this test.
 @pytest.mark.skipif(
     sys.version_info < (3, 12) and sys.gettrace() is not None, reason="CPython 3.11 livelocks under a trace function"
 )
