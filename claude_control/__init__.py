@@ -45,9 +45,13 @@ if TYPE_CHECKING:
     from claude_control.options import Options
     from claude_control.process.transport import Exit, Transport
     from claude_control.session.callbacks import HookContext, PermissionContext
+    from claude_control.session.ledger import Usage
     from claude_control.session.oneshot import query, run
+    from claude_control.session.outcome import Outcome
     from claude_control.session.session import Session, close_all
+    from claude_control.session.tasks import Task
     from claude_control.session.turn import Turn
+    from claude_control.tools import ToolContext, ToolResult, ToolServer, tool
     from claude_control.wire import requests
     from claude_control.wire.content import (
         ContentBlock,
@@ -59,9 +63,12 @@ if TYPE_CHECKING:
     )
     from claude_control.wire.hooks import HookMatcher
     from claude_control.wire.messages import (
+        APIRetryMessage,
         AssistantMessage,
         Message,
         MessagesDropped,
+        RateLimitEvent,
+        RateLimitInfo,
         ResultMessage,
         StreamEvent,
         SystemMessage,
@@ -75,9 +82,13 @@ _HOMES = {
     "options": ("Options",),
     "process.transport": ("Exit", "Transport"),
     "session.callbacks": ("HookContext", "PermissionContext"),
+    "session.ledger": ("Usage",),
     "session.oneshot": ("query", "run"),
+    "session.outcome": ("Outcome",),
     "session.session": ("Session", "close_all"),
+    "session.tasks": ("Task",),
     "session.turn": ("Turn",),
+    "tools": ("ToolContext", "ToolResult", "ToolServer", "tool"),
     "wire.content": (
         "ContentBlock",
         "TextBlock",
@@ -88,9 +99,12 @@ _HOMES = {
     ),
     "wire.hooks": ("HookMatcher",),
     "wire.messages": (
+        "APIRetryMessage",
         "AssistantMessage",
         "Message",
         "MessagesDropped",
+        "RateLimitEvent",
+        "RateLimitInfo",
         "ResultMessage",
         "StreamEvent",
         "SystemMessage",
@@ -120,6 +134,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "UNSET",
     "APIError",
+    "APIRetryMessage",
     "AbortSignal",
     "AbortedError",
     "Allow",
@@ -146,11 +161,14 @@ __all__ = [
     "NotSupportedError",
     "Options",
     "OptionsError",
+    "Outcome",
     "PermissionContext",
     "PermissionRuleValue",
     "PermissionUpdate",
     "ProcessExitedError",
     "ProtocolError",
+    "RateLimitEvent",
+    "RateLimitInfo",
     "RateLimitedError",
     "RefusedError",
     "ResultError",
@@ -162,14 +180,19 @@ __all__ = [
     "StreamEvent",
     "StructuredOutputError",
     "SystemMessage",
+    "Task",
     "TextBlock",
     "ThinkingBlock",
+    "ToolContext",
+    "ToolResult",
     "ToolResultBlock",
+    "ToolServer",
     "ToolUseBlock",
     "Transport",
     "Turn",
     "UnknownBlock",
     "UnknownMessage",
+    "Usage",
     "UserMessage",
     "WaitTimeoutError",
     "__version__",
@@ -177,4 +200,5 @@ __all__ = [
     "query",
     "requests",
     "run",
+    "tool",
 ]

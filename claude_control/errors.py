@@ -31,7 +31,7 @@ Every exception pickles with all of its fields.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "APIError",
@@ -136,11 +136,14 @@ class InitializeError(StartError):
     """The program started, but refused the handshake, ended during it or did not finish it in time."""
 
 
-class ProtocolError(ClaudeControlError):
-    """The program wrote something that the protocol does not allow; `raw` is what it wrote."""
+class ProtocolError(_ProcessFields):
+    """The program wrote something that the protocol does not allow; `raw` is what it wrote.
 
-    def __init__(self, message: str = "", *, raw: Any = None) -> None:
-        super().__init__(message)
+    The fields about the program are set where it ended the session.
+    """
+
+    def __init__(self, message: str = "", *, raw: Any = None, **program: Any) -> None:
+        super().__init__(message, **program)
         self.raw = raw
 
 
@@ -228,6 +231,9 @@ class ForkedError(ClaudeControlError, RuntimeError):
 class ResultError(ClaudeControlError):
     """A turn ended in an error; `result` is its ResultMessage, `outcome` the word for it."""
 
+    advice: ClassVar[str] = "the session can go on"
+    """What helps, as the message ends."""
+
     def __init__(self, message: str = "", *, result: Any = None, outcome: str | None = None) -> None:
         super().__init__(message)
         self.result = result
@@ -237,30 +243,83 @@ class ResultError(ClaudeControlError):
 class MaxTurnsError(ResultError):
     """The turn used up `max_turns`."""
 
+    advice = "ask again in the same session to go on, or open one with a higher `max_turns`"
+
 
 class BudgetExceededError(ResultError):
     """The session used up `max_budget_usd`."""
 
-
-class RateLimitedError(ResultError):
-    """The API refused the turn for too many requests, after the program's own retries."""
+    advice = "a new session with a higher `max_budget_usd` and `resume` can go on"
 
 
-class AuthenticationError(ResultError):
-    """The program is not logged in, or its key was refused."""
+class _APIFields(ResultError):
+    """What is known of an error that came from the API; `APIError` says what the fields mean."""
+
+    def __init__(self, message: str = "", *, status: int | None = None, kind: str | None = None, **more: Any) -> None:
+        super().__init__(message, **more)
+        self.status = status
+        self.kind = kind
+
+
+class RateLimitedError(_APIFields):
+    """The API refused the turn for too many requests, after the program's own retries.
+
+    `resets_at` is when the limit is lifted, in Unix seconds: of a subscription's limit 2.1.332 says it to the second,
+    2.0.75 and 2.1.7 to the minute, rounded down; None where the program does not know it, as with an API key. `limit`
+    is the limit's name, such as "five_hour" or "seven_day" (2.1.332). `status` and `kind` are as in `APIError`.
+    """
+
+    advice = "wait before you ask again, or ask less at the same time"
+
+    def __init__(
+        self, message: str = "", *, resets_at: float | None = None, limit: str | None = None, **more: Any
+    ) -> None:
+        super().__init__(message, **more)
+        self.resets_at = resets_at
+        self.limit = limit
+
+
+class AuthenticationError(_APIFields):
+    """The program is not logged in, or its key was refused; `status` and `kind` are as in `APIError`."""
+
+    advice = "log in by running `claude` in a terminal, or put a valid ANTHROPIC_API_KEY into `env`"
 
 
 class RefusedError(ResultError):
-    """The model refused to answer."""
+    """The model refused to answer.
+
+    `category` ("cyber", …) and `explanation` are the API's, None where it gives none (2.1.332; older programs do not
+    pass them on).
+    """
+
+    advice = "change the prompt, or ask another model"
+
+    def __init__(
+        self, message: str = "", *, category: str | None = None, explanation: str | None = None, **more: Any
+    ) -> None:
+        super().__init__(message, **more)
+        self.category = category
+        self.explanation = explanation
 
 
-class APIError(ResultError):
-    """The API failed the turn; `result.api_error_status` is the HTTP status where the program says it (2.1.332)."""
+class APIError(_APIFields):
+    """The API failed the turn, after the program's own retries.
+
+    `status` is the HTTP status, None if no answer came or the program does not say it. `kind` is the API's name for the
+    error ("overloaded_error", "invalid_request_error", "not_found_error" …), or the program's own ("max_output_tokens",
+    "connection_failed" …).
+    """
+
+    advice = "ask again later; if the status is a 4xx, look at the model's name and at the prompt first"
 
 
 class ExecutionError(ResultError):
     """The program failed while it ran the turn."""
 
+    advice = "`session.stderr_tail` may say more; if asking again fails too, open a new session"
+
 
 class StructuredOutputError(ResultError):
     """The turn ended without output that fits the schema; `result.result` is the text that came instead."""
+
+    advice = "make the schema simpler, or say in the prompt what belongs into it"

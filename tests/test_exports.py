@@ -15,10 +15,11 @@ from tests import sources
 # The public surface. A name may be added here; taking one away breaks the compatibility promise.
 PROMISED = frozenset(
     """
-    Session Options Turn query run close_all requests UNSET __version__
+    Session Options Turn Task Outcome Usage query run close_all requests UNSET __version__
     Allow Deny HookMatcher HookContext PermissionContext PermissionRuleValue PermissionUpdate AbortSignal
-    Transport Exit
+    Transport Exit tool ToolServer ToolContext ToolResult
     Message AssistantMessage UserMessage SystemMessage ResultMessage StreamEvent UnknownMessage MessagesDropped
+    RateLimitEvent RateLimitInfo APIRetryMessage
     ContentBlock TextBlock ThinkingBlock ToolUseBlock ToolResultBlock UnknownBlock
     ClaudeControlError OptionsError StartError CLINotFoundError CLIVersionError SpawnError InitializeError
     ProtocolError ControlRequestError SessionClosedError ProcessExitedError ControlTimeoutError WaitTimeoutError

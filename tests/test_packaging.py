@@ -1,10 +1,11 @@
 """What is installed is what the project says: metadata in one place, and a wheel that holds all of the package."""
 
 import configparser
+import os
 import re
-import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from email.message import Message
@@ -14,9 +15,7 @@ from pathlib import Path
 import pytest
 
 from claude_control import _version
-from tests import sources
-
-BUILD = "import sys; from setuptools import build_meta as build; {}"
+from tests import packages, sources
 
 
 @pytest.fixture(scope="module")
@@ -29,23 +28,24 @@ def setup_cfg() -> configparser.ConfigParser:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of what a build reads, so that building leaves nothing in the checkout."""
-    folder = tmp_path_factory.mktemp("build") / "claude_control_sdk"
-    ignored = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(sources.ROOT / sources.PACKAGE, folder / sources.PACKAGE, ignore=ignored)
-    shutil.copytree(sources.ROOT / "benchmarks", folder / "benchmarks", ignore=ignored)
-    for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(sources.ROOT / name, folder)
-    return folder
+    """Return a copy of the project, so that building leaves nothing in the checkout."""
+    return packages.copy_project(tmp_path_factory.mktemp("build") / "claude_control_sdk")
 
 
 @pytest.fixture(scope="module")
 def wheel(copy: Path) -> zipfile.ZipFile:
     """Return the wheel, built by the backend that pip would use and the setuptools that is installed."""
-    build = BUILD.format("build.build_wheel(sys.argv[1])")
-    subprocess.run([sys.executable, "-c", build, "dist"], cwd=copy, check=True, capture_output=True, timeout=50)
-    (built,) = (copy / "dist").glob("*.whl")
-    return zipfile.ZipFile(built)
+    return zipfile.ZipFile(packages.build(copy, "wheel"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that a source distribution unpacks to."""
+    folder = tmp_path_factory.mktemp("sdist")
+    built = packages.build(packages.copy_project(folder / "project"), "sdist")
+    with tarfile.open(built) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / built.name.removesuffix(".tar.gz")
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,47 @@ def test_wheel_holds_exactly_the_package(wheel: zipfile.ZipFile) -> None:
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert packed == ours
     assert "claude_control/py.typed" in packed
+
+
+def test_sdist_is_the_project(unpacked: Path, copy: Path) -> None:
+    """A source distribution holds all of the project, tests and what they read included, and adds only metadata."""
+    made = {"PKG-INFO", *(name for name in packages.files_in(unpacked) if ".egg-info/" in name)}
+    added = {"setup.cfg"}  # setuptools writes its own section behind ours
+    packed = {name: data for name, data in packages.files_in(unpacked).items() if name not in made | added}
+    ours = {
+        name: data
+        for name, data in packages.files_in(copy).items()
+        if name not in added and not name.startswith(("build/", "dist/")) and ".egg-info/" not in name
+    }
+    assert packed.keys() == ours.keys()
+    assert packed == ours
+
+
+def test_sdist_forgets_nothing() -> None:
+    """Whatever stands at the top of the checkout, but for caches and what builds leave, belongs to the project."""
+    left = ("build", "dist", "claude_control_sdk.egg-info")
+    seen = {path.name for path in sources.ROOT.iterdir() if path.name not in left}
+    listed = {*packages.FOLDERS, *packages.FILES}
+    assert {name for name in seen if not name.startswith(".")} <= listed <= seen
+
+
+def test_wheel_from_the_sdist_is_the_same(unpacked: Path, wheel: zipfile.ZipFile) -> None:
+    """Whoever builds from the source distribution gets the wheel that the checkout gives, byte for byte."""
+    with zipfile.ZipFile(packages.build(unpacked, "wheel")) as other:
+        assert {name: other.read(name) for name in other.namelist()} == {
+            name: wheel.read(name) for name in wheel.namelist()
+        }
+
+
+def test_sdist_passes_tests_of_its_own(unpacked: Path) -> None:
+    """Tests that read the project's files pass where only a source distribution was unpacked."""
+    files = ["tests/test_errors.py", "tests/test_packaging.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not wheel and not sdist", *files]
+    environment = {**os.environ, "PYTHONPATH": str(unpacked), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        command, cwd=unpacked, env=environment, check=False, capture_output=True, text=True, timeout=50
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_wheel_carries_the_licence(wheel: zipfile.ZipFile, metadata: Message) -> None:
@@ -130,3 +171,12 @@ def test_changelog_opens_with_the_promise() -> None:
     """The change log says first what may change between releases, then lists the unreleased changes."""
     text = (sources.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert 0 < text.index("Compatibility") < text.index("## [Unreleased]")
+
+
+def test_extras_name_one_another() -> None:
+    """The extra `all` has every extra that is not for developing."""
+    text = (sources.ROOT / "setup.cfg").read_text(encoding="utf-8")
+    section = text.partition("[options.extras_require]")[2].partition("\n[")[0]
+    names = set(re.findall(r"^(\w+) =", section, re.MULTILINE))
+    (gathered,) = re.findall(r"^all = claude-control-sdk\[(.*)\]$", section, re.MULTILINE)
+    assert set(gathered.split(",")) == names - {"all", "test", "docs"}

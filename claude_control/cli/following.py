@@ -19,9 +19,6 @@ __all__ = ["closing", "follow", "follow_tasks"]
 WIND_UP = 2.0
 """Seconds that a turn gets to end after an interrupt: as long as the library gives it on Ctrl-C."""
 
-SETTLE = 0.5
-"""Seconds after the end of the last background task in which the program may start a turn about it (2.1.332: 6 ms)."""
-
 CLOSE = 5.0
 """Seconds for closing when a supervisor wants the end: with the wind-up before it, less than the 10 that it waits."""
 
@@ -94,32 +91,16 @@ def follow_tasks(session: Session, printer: Printer, status: Status) -> None:
 
     Only 2.1.332 says which tasks there are; with older programs there is nothing to wait for.
     """
-    if not status.tasks:
+    if not session.tasks:
         return
-    rest = _Rest(session, status)
-    rest.start()
+    threading.Thread(target=_close_when_idle, args=(session,), name="claude-rest", daemon=True).start()
     for message in session.messages():
         status.see(message)
-        rest.postpone()
         printer.show(message)
 
 
-class _Rest(threading.Thread):
-    """Closes the session when it has come to rest, which ends its messages."""
-
-    def __init__(self, session: Session, status: Status) -> None:
-        super().__init__(name="claude-rest", daemon=True)
-        self._session = session
-        self._status = status
-        self._moved = time.monotonic()
-
-    def postpone(self) -> None:
-        """Note that something has happened."""
-        self._moved = time.monotonic()
-
-    def run(self) -> None:
-        while self._session.state not in ("closing", "closed", "failed"):
-            quiet = time.monotonic() - self._moved >= SETTLE
-            if quiet and not self._status.tasks and self._session.state == "idle":
-                self._session.close()
-            time.sleep(_LOOK)
+def _close_when_idle(session: Session) -> None:
+    """Close a session that has come to rest, which ends its messages."""
+    with contextlib.suppress(errors.ClaudeControlError):  # somebody else has closed it, or the program has ended
+        session.wait_idle()
+        session.close()

@@ -8,7 +8,8 @@ from claude_control.errors import CLIVersionError, NotSupportedError
 from claude_control.options import Options
 from claude_control.process.support import check_supported, flags_needing_version
 from claude_control.wire import requests
-from claude_control.wire.support import CURRENT, OLD_SUBTYPES, Program
+from claude_control.wire.conformance import SUBTYPES
+from claude_control.wire.support import CURRENT, OLDEST, Program
 
 __all__ = ["Feature", "features"]
 
@@ -40,7 +41,7 @@ class Feature:
 
 def features(program: Program, version: str | None) -> tuple[Feature, ...]:
     """Return what a program supports and what it does not."""
-    found = [Feature(subtype, None) for subtype in sorted(OLD_SUBTYPES)]
+    found = [Feature(subtype, None) for subtype, needs in sorted(SUBTYPES.items()) if needs == OLDEST]
     found.append(Feature("all other control requests", None if program.modern else CURRENT))
     for request in _REQUESTS:
         what, needs = request.needs()

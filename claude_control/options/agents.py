@@ -1,5 +1,6 @@
 """Subagents that a session brings along: one wrong definition makes the program drop them all, without a word."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,9 +9,10 @@ import attrs
 from claude_control.errors import OptionsError
 from claude_control.options.checks import reject, to_tuple
 
-__all__ = ["AgentDefinition", "agents_to_wire", "check_agents"]
+__all__ = ["AgentDefinition", "agents_to_wire", "check_agents", "to_agents"]
 
 _TEXTS = ("description", "prompt", "model", "initialPrompt")
+_CAPITAL = re.compile("[A-Z]")
 _LISTS = ("tools", "disallowedTools", "skills")
 
 
@@ -59,6 +61,33 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
+def _snake(name: str) -> str:
+    return _CAPITAL.sub(lambda found: "_" + found[0].lower(), name)
+
+
+def to_agents(value: Any) -> Any:
+    """Copy a mapping and make its definitions `AgentDefinition`, whatever kind of record they were.
+
+    What has a field that is not one of ours stays as it is; what is no definition is left for the validator.
+    """
+    return {name: _to_agent(agent) for name, agent in value.items()} if isinstance(value, Mapping) else value
+
+
+def _to_agent(agent: Any) -> Any:
+    if isinstance(agent, AgentDefinition) or not _is_definition(agent):
+        return agent
+    fields = {_snake(name): item for name, item in _to_wire(agent).items()}
+    known = {"description", "prompt"} <= set(fields) <= set(attrs.fields_dict(AgentDefinition))
+    return AgentDefinition(**fields) if known else agent
+
+
+def _is_definition(agent: Any) -> bool:
+    if isinstance(agent, Mapping):
+        return all(isinstance(name, str) for name in agent)
+    is_record = attrs.has(type(agent)) or hasattr(type(agent), "__dataclass_fields__")
+    return is_record and not isinstance(agent, type)
+
+
 def check_agents(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
     """Take a mapping from agent name to `AgentDefinition` or to a dict of the same fields."""
     if value is None:
@@ -72,9 +101,7 @@ def check_agents(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) 
 
 
 def _check_agent(where: str, agent: Any) -> None:
-    if isinstance(agent, type) or not (
-        isinstance(agent, Mapping) or attrs.has(type(agent)) or hasattr(type(agent), "__dataclass_fields__")
-    ):
+    if not _is_definition(agent):
         reject(where, agent, "an AgentDefinition or a dict of its fields")
     wire = _to_wire(agent)
     for key in ("description", "prompt"):

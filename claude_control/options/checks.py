@@ -20,6 +20,7 @@ __all__ = [
     "count_from",
     "is_passable",
     "is_path",
+    "is_seconds",
     "is_text",
     "not_built",
     "one_of",
@@ -29,6 +30,7 @@ __all__ = [
     "reject",
     "seconds",
     "seconds_or_zero",
+    "shown",
     "text",
     "to_dict",
     "to_tuple",
@@ -52,10 +54,13 @@ def reject(field: str, value: object, needed: str) -> NoReturn:
 
     `field` may go on behind the option's name: "hooks['Stop'].timeout".
     """
+    raise OptionsError(f"{field} must be {needed}, not {shown(value)}", field=_PLACE.sub("", field))
+
+
+def shown(value: object) -> str:
+    """Return a wrong value as an error repeats it: short, and without anything secret."""
     said = str(log.redact(repr(value))) if isinstance(value, bytes) else repr(log.redact(value))
-    if len(said) > _SHOWN:
-        said = said[:_SHOWN] + "…"
-    raise OptionsError(f"{field} must be {needed}, not {said}", field=_PLACE.sub("", field))
+    return said if len(said) <= _SHOWN else said[:_SHOWN] + "…"
 
 
 def optional(check: Validator) -> Validator:
@@ -76,14 +81,19 @@ def boolean(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> No
 
 def seconds(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
     """Take a positive number of seconds, or None for ever."""
-    if value is not None and not (_is_number(value) and value > 0):
+    if value is not None and not is_seconds(value):
         reject(attribute.name, value, "a positive number of seconds, or None for no limit")
 
 
 def seconds_or_zero(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
     """Take a number of seconds from 0 on: a step of closing that has no patience, but always an end."""
-    if not (_is_number(value) and value >= 0):
+    if not is_seconds(value, zero=True):
         reject(attribute.name, value, "a number of seconds, 0 or more")
+
+
+def is_seconds(value: object, *, zero: bool = False) -> bool:
+    """Tell whether a value is a finite number of seconds above 0, or with `zero` from 0 on."""
+    return isinstance(value, int | float) and _is_number(value) and (value > 0 or (zero and value == 0))
 
 
 def byte_count(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:

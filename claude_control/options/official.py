@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from claude_control.options.agents import check_agents
+from claude_control.options.agents import check_agents, to_agents
 from claude_control.options.callbacks import check_callback, check_hooks
 from claude_control.options.checks import (
     boolean,
@@ -149,7 +149,7 @@ class OfficialOptions:
     """"all", or the names of the skills to show (2.1.332; [] for none); allows them and turns on the user's and the
     project's settings. What is not listed is hidden, not locked away."""
 
-    agents: Mapping[str, Any] | None = attrs.field(default=None, converter=to_dict, validator=check_agents)
+    agents: Mapping[str, Any] | None = attrs.field(default=None, converter=to_agents, validator=check_agents)
     """Subagents by name: AgentDefinition, or a dict of its fields."""
 
     mcp_servers: Mapping[str, Any] | Path = attrs.field(factory=dict, converter=to_dict, validator=check_mcp_servers)
@@ -212,8 +212,9 @@ class OfficialOptions:
     forward_subagent_text: bool = attrs.field(default=False, validator=boolean)
     """Also send what subagents say and think (2.1.332)."""
 
-    verbatim_prompts: bool = attrs.field(default=False, validator=not_built)
-    """Send prompts as they are, without expanding @files and /commands. Not implemented yet."""
+    verbatim_prompts: bool = attrs.field(default=False, validator=boolean)
+    """Send prompts as they are, without expanding @files and /commands (2.1.332). Older programs cannot be told, so a
+    prompt that they might expand, with an @ or a leading slash, raises NotSupportedError there."""
 
     stderr: Callable[[str], Any] | None = attrs.field(default=None, validator=optional(check_callback))
     """Called with each line that the program writes to stderr."""

@@ -1,17 +1,19 @@
 """`Options`: every knob of one session."""
 
 import difflib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from claude_control.errors import OptionsError
 from claude_control.options.callbacks import check_callback
 from claude_control.options.checks import MIB, boolean, byte_count, not_built, optional, seconds, seconds_or_zero
+from claude_control.options.environment import SecondsFrom
 from claude_control.options.identity import check_together
 from claude_control.options.official import OfficialOptions
 from claude_control.options.showing import show
+from claude_control.options.travelling import read_document, unportable_fields, write_document
 
 __all__ = ["Options", "merge_options"]
 
@@ -26,34 +28,51 @@ def _line_limit(options: OfficialOptions) -> int:
 class Options(OfficialOptions):
     """Everything that can be chosen for one session; checked when it is made, `OptionsError` says what is wrong.
 
-    Pickles if its callables do. `repr` shows what differs from the defaults, without secrets.
+    Pickles if its callables do; `to_dict()` and `from_dict()` are for JSON. `repr` shows what differs from the
+    defaults, without secrets. How long things may take can also be set for a whole process, by environment variables
+    such as CLAUDE_CONTROL_HOOK_TIMEOUT. They are read when options are made, which then keep their times wherever they
+    go.
     """
 
     # How long things may take, in seconds.
 
-    initialize_timeout: float | None = attrs.field(default=60.0, validator=seconds)
+    initialize_timeout: float | None = attrs.field(
+        factory=SecondsFrom("CLAUDE_CONTROL_INITIALIZE_TIMEOUT", 60.0), validator=seconds
+    )
     """Seconds for the handshake, MCP servers included; None for no limit. The program's
     CLAUDE_CODE_STREAM_CLOSE_TIMEOUT (milliseconds) raises it."""
 
-    control_timeout: float | None = attrs.field(default=60.0, validator=seconds)
+    control_timeout: float | None = attrs.field(
+        factory=SecondsFrom("CLAUDE_CONTROL_CONTROL_TIMEOUT", 60.0), validator=seconds
+    )
     """Seconds for the answer to a control request; None for no limit."""
 
-    hook_timeout: float | None = attrs.field(default=60.0, validator=seconds)
+    hook_timeout: float | None = attrs.field(
+        factory=SecondsFrom("CLAUDE_CONTROL_HOOK_TIMEOUT", 60.0), validator=seconds
+    )
     """Seconds for a hook callback that has no timeout of its own; None for no limit."""
 
-    write_timeout: float | None = attrs.field(default=30.0, validator=seconds)
+    write_timeout: float | None = attrs.field(
+        factory=SecondsFrom("CLAUDE_CONTROL_WRITE_TIMEOUT", 30.0), validator=seconds
+    )
     """Seconds for the program to take one line; None for no limit."""
 
     idle_timeout: float | None = attrs.field(default=None, validator=not_built)
     """Seconds without a word from a program that should be working. Not implemented yet."""
 
-    interrupt_grace: float = attrs.field(default=2.0, validator=seconds_or_zero)
+    interrupt_grace: float = attrs.field(
+        factory=SecondsFrom("CLAUDE_CONTROL_INTERRUPT_GRACE", 2.0, bounded=True), validator=seconds_or_zero
+    )
     """Seconds that an interrupted turn gets to end, on Ctrl-C and at close."""
 
-    exit_grace: float = attrs.field(default=5.0, validator=seconds_or_zero)
+    exit_grace: float = attrs.field(
+        factory=SecondsFrom("CLAUDE_CONTROL_EXIT_GRACE", 5.0, bounded=True), validator=seconds_or_zero
+    )
     """Seconds that the program gets to end by itself at close; then it gets SIGTERM."""
 
-    terminate_grace: float = attrs.field(default=5.0, validator=seconds_or_zero)
+    terminate_grace: float = attrs.field(
+        factory=SecondsFrom("CLAUDE_CONTROL_TERMINATE_GRACE", 5.0, bounded=True), validator=seconds_or_zero
+    )
     """Seconds between SIGTERM and SIGKILL."""
 
     # How much may pile up, in bytes.
@@ -99,15 +118,42 @@ class Options(OfficialOptions):
     def __repr__(self) -> str:
         return show(self)
 
+    def portable(self) -> tuple[str, ...]:
+        """Return the names of the set fields that cannot travel as data, () if all can.
 
-def check_names(fields: dict[str, Any]) -> None:
+        Callables cannot, nor what lives in this process. Pickle carries more: functions that it finds by their names.
+        """
+        return unportable_fields(self)
+
+    def to_dict(self, *, skip: Collection[str] = ()) -> dict[str, Any]:
+        """Return what differs from the defaults as data for JSON, with the "version" of that form.
+
+        Values are whole, secrets of `env`, `settings` and `mcp_servers` too: keep the dict as safe as those. Paths
+        become texts. Raises `OptionsError` for fields that cannot travel and are not named in `skip`;
+        `skip=options.portable()` leaves them all out.
+        """
+        return write_document(self, skip)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return the options that `to_dict()` wrote, checked anew; what it left out has the built-in default.
+
+        This process's environment changes none of them. Raises `OptionsError` for another version, an unknown name or
+        a wrong value.
+        """
+        fields = read_document(cls, document)
+        check_names(fields)
+        return cls(**fields)
+
+
+def check_names(fields: Mapping[Any, Any]) -> None:
     """Raise `OptionsError` for a name that is no option, and say which one it may have been."""
     known = attrs.fields_dict(Options)
     for name in fields:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1, cutoff=_LIKENESS)
+            close = difflib.get_close_matches(str(name), known, n=1, cutoff=_LIKENESS)
             meant = f"; did you mean {close[0]!r}?" if close else ""
-            raise OptionsError(f"there is no option {name!r}{meant}", field=name)
+            raise OptionsError(f"there is no option {name!r}{meant}", field=str(name))
 
 
 def merge_options(options: Options | None = None, **fields: Any) -> Options:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from claude_control import log
+from claude_control.options.travelling import changed_fields
 
 if TYPE_CHECKING:
     from claude_control.options.options import Options
@@ -17,14 +16,8 @@ _LONGEST = 200  # characters of one value: an error or a log line shows many
 
 def show(options: "Options") -> str:
     """Return the `repr` of options."""
-    shown = [f"{name}={text}" for name, text in _differing(options)]
+    shown = [f"{name}={_text(name, value)}" for name, value in changed_fields(options).items()]
     return f"{type(options).__name__}({', '.join(shown)})"
-
-
-def _differing(options: "Options") -> list[tuple[str, str]]:
-    defaults = type(options)()
-    changed = [name for name in attrs.fields_dict(type(options)) if getattr(options, name) != getattr(defaults, name)]
-    return [(name, _text(name, getattr(options, name))) for name in changed]
 
 
 def _text(name: str, value: Any) -> str:

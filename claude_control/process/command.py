@@ -7,11 +7,9 @@ own.
 
 import json
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from claude_control import log
 from claude_control.errors import OptionsError
 from claude_control.options import Options
 from claude_control.options.agents import agents_to_wire
@@ -19,6 +17,7 @@ from claude_control.options.inline import is_inline
 from claude_control.options.prompts import read_system_prompt
 from claude_control.options.tools import allowed_rules, setting_sources
 from claude_control.process.discovery import Program
+from claude_control.process.redaction import redact_command
 from claude_control.process.settings import SHORT, is_plain, merged_settings
 from claude_control.process.spill import SpillFiles
 from claude_control.process.support import check_supported, flags_needing_version
@@ -27,15 +26,6 @@ __all__ = ["build_command", "check_supported", "flags_needing_version", "initial
 
 _BASE = ("--output-format=stream-json", "--verbose", "--input-format=stream-json")
 _ARGUMENT_BYTES = 128 * 1024 - 1  # Linux takes no longer argument (MAX_ARG_STRLEN, with its final NUL)
-_SHOWN = 300  # characters of one argument in an error
-# Flags whose values say nothing private; of every other one only the name is shown.
-_OPEN_FLAGS = frozenset(
-    """
-    output-format input-format model fallback-model permission-mode permission-prompt-tool session-id resume
-    resume-session-at resume-drops-turn max-turns max-budget-usd max-thinking-tokens thinking thinking-display effort
-    task-budget betas tools allowedTools disallowedTools setting-sources add-dir plugin-dir system-prompt-file
-    """.split()
-)
 
 
 def build_command(
@@ -76,14 +66,6 @@ def initialize_fields(options: Options) -> dict[str, Any]:
         "forwardSubagentText": options.forward_subagent_text or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def redact_command(argv: Sequence[str]) -> str:
-    """Return a command line for people: quoted for a shell, without what may be secret."""
-    before = ["", *argv]  # what follows a bare "--token" is one
-    return shlex.join(
-        "…" if _names_secret(before[place]) else _redacted(argument) for place, argument in enumerate(argv)
-    )
 
 
 def _flag(name: str, value: object) -> list[str]:
@@ -208,23 +190,3 @@ def _output(options: Options, old: bool | None) -> Iterator[str]:
 def _extra(arguments: Mapping[str, str | None]) -> Iterator[str]:
     for name, value in arguments.items():
         yield f"--{name}" if value is None else f"--{name}={value}"
-
-
-def _redacted(argument: str) -> str:
-    name, bound, value = argument.partition("=")
-    flag = name.removeprefix("--")
-    if name.startswith("--") and bound and value and flag not in _OPEN_FLAGS and not _is_our_file(flag, value):
-        return f"{name}=…"
-    if not name.startswith("-") and bound:  # NAME=value of a command such as `env` or `docker run`
-        value = str(log.redact({name: value})[name])
-    shown = str(log.redact(f"{name}{bound}{value}"))
-    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
-
-
-def _names_secret(argument: str) -> bool:
-    bare = argument.startswith("-") and "=" not in argument
-    return bare and bool(log.redact({argument: 0}) != {argument: 0})
-
-
-def _is_our_file(flag: str, value: str) -> bool:
-    return flag in ("settings", "mcp-config") and not value.lstrip().startswith("{")

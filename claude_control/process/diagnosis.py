@@ -2,14 +2,13 @@
 
 import errno
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from claude_control import log
 from claude_control.errors import SpawnError
+from claude_control.process.redaction import redact_command
 
-__all__ = ["spawn_error"]
+__all__ = ["spawn_error", "spawn_function_error"]
 
 _SHOWN_CHARACTERS = 200  # of one argument: prompts and JSON on the command line would bury the message
 
@@ -24,9 +23,16 @@ _EXHAUSTED = {
 def spawn_error(error: Exception, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> SpawnError:
     """Return the error to raise for a start that failed with `error`."""
     message = _reason(error, argv, env, cwd)
-    made = SpawnError(f"cannot start the program: {message}", command=_shown(argv), cwd=cwd)
+    made = SpawnError(f"cannot start the program: {message}", command=redact_command(argv), cwd=cwd)
     made.__cause__ = error
     return made
+
+
+def spawn_function_error(error: Exception, argv: Sequence[str], cwd: str | None) -> SpawnError:
+    """Return the error to raise when the caller's own `spawn` function failed with `error`."""
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = f"cannot start the program: the `spawn` option raised {told}"
+    return SpawnError(text, command=redact_command(argv), cwd=cwd)
 
 
 def _reason(error: Exception, argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> str:
@@ -134,10 +140,6 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except OSError:  # a folder on the way that may not be searched, or a name that is too long
         return False
-
-
-def _shown(argv: Sequence[str]) -> str:
-    return shlex.join(_short(str(log.redact(argument))) for argument in argv)
 
 
 def _short(text: str) -> str:

@@ -43,7 +43,10 @@ def check_supported(options: Options, version: str | None) -> None:
     numbers = parse_version(version) if version else None
     for what, needs in _demands(options):
         if numbers is None:
-            text = f"the program's version could not be told, and {what} needs {needs}; leave it out, or find out why"
+            text = (
+                f"{what} needs Claude Code {needs}, and the program does not tell its version; run it with --version to"
+                " see why, or leave the option out"
+            )
             raise CLIVersionError(text, phase="start")
         if numbers < (parse_version(needs) or ()):
             text = f"{what} needs Claude Code {needs}, and {version} was found; update it, or leave the option out"

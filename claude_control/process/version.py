@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import signal
 import subprocess
 import threading
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from claude_control import log
 from claude_control.deadline import Deadline, wait_event
-from claude_control.errors import SpawnError
+from claude_control.errors import ClaudeControlError
+from claude_control.process.diagnosis import spawn_error, spawn_function_error
 
 if TYPE_CHECKING:
     from claude_control.process.discovery import Program
@@ -45,9 +45,11 @@ def program_version(
         said = _run(argv, env, cwd, timeout) if spawn is None else _spawned(spawn, argv, env, cwd, timeout)
     except subprocess.TimeoutExpired:
         said = b""
-    except OSError as error:
-        text = f"cannot run {argv[0]} to ask for its version: {error}"
-        raise SpawnError(text, command=shlex.join(argv), cwd=cwd) from error
+    except ClaudeControlError:
+        raise  # the caller's own function may know better
+    except Exception as error:
+        made = spawn_error(error, argv, env, cwd) if spawn is None else spawn_function_error(error, argv, cwd)
+        raise made from error
     found = _VERSION.search(said.decode(errors="replace"))
     if found is None:
         _log.warning("version.unknown", command=argv, said=said[:200].decode(errors="replace"))

@@ -6,6 +6,7 @@ session. Only an answer and the denial of a time limit are written.
 
 import contextlib
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,9 @@ from claude_control.wire import envelope
 from claude_control.wire.framing import encode
 
 __all__ = ["Answers", "OpenRequest"]
+
+REMEMBERED = 100
+"""How many answered requests are known again when the program lists them: it had not read our answers yet."""
 
 
 @attrs.define(eq=False)
@@ -38,8 +42,9 @@ class Answers:
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write  # hands a line to the writer; may raise OSError when the program is gone
-        self._lock = threading.Lock()  # guards _open, _over and the two counts
+        self._lock = threading.Lock()  # guards _open, _answered, _over and the two counts
         self._open: dict[str, OpenRequest] = {}
+        self._answered: deque[str] = deque(maxlen=REMEMBERED)
         self._over: str | None = None
         self.received = 0
         self.late = 0
@@ -53,6 +58,11 @@ class Answers:
                 return False
             self._open[request.request_id] = request
         return True
+
+    def knows(self, request_id: str) -> bool:
+        """Tell whether a request is open here, or was answered so lately that the program may not have read it."""
+        with self._lock:
+            return request_id in self._open or request_id in self._answered
 
     def is_open(self, request: OpenRequest) -> bool:
         """Tell whether the request still waits for its answer."""
@@ -119,6 +129,7 @@ class Answers:
             mine = self._open.get(request.request_id) is request
             if mine:
                 del self._open[request.request_id]
+                self._answered.append(request.request_id)
         if mine:
             self._stop_timer(request)
         return mine

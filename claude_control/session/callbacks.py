@@ -14,8 +14,9 @@ from claude_control.process import forks
 from claude_control.process.watch import call_later
 from claude_control.session.answers import Answers, OpenRequest
 from claude_control.session.pool import CallbackPool
+from claude_control.wire.envelope import pending_requests
 from claude_control.wire.hooks import Hook, answer_hook, failed_hook
-from claude_control.wire.inbound import HookCallback, InboundRequest, PermissionRequest
+from claude_control.wire.inbound import HookCallback, InboundRequest, PermissionRequest, read_request
 from claude_control.wire.permissions import Allow, Deny, PermissionUpdate, answer_permission, deny
 
 __all__ = ["Callbacks", "HookContext", "PendingAnswer", "PermissionContext"]
@@ -96,14 +97,14 @@ class Callbacks:
         hooks: Mapping[str, Hook],
         allow_bypass: bool,
         session: Callable[[], Any],
-        stopping: Callable[[], None],
+        stopping: Callable[[str | None], None],
     ) -> None:
         self._answers = answers
         self._pool = pool
         self._can_use_tool = can_use_tool
         self._hooks = hooks
         self._allow_bypass = allow_bypass
-        self._stopping = stopping  # called before a denial that interrupts the turn is written
+        self._stopping = stopping  # called before an answer that ends the turn is written: a denial's, or a hook's
         self._session = session  # returns the Session, or None when it was dropped
 
     def start(self, request: InboundRequest) -> None:
@@ -117,6 +118,13 @@ class Callbacks:
             self._answers.refuse(
                 request.request_id, f"claude_control does not answer {request.subtype or 'this'} requests"
             )
+
+    def resume(self, frame: dict[str, Any]) -> None:
+        """Begin to answer the permission requests that an answer to initialize lists as open, and that are not here."""
+        for listed in pending_requests(frame):
+            request = read_request(listed)
+            if isinstance(request, PermissionRequest) and not self._answers.knows(request.request_id):
+                self.start(request)
 
     # -- permissions ---------------------------------------------------------------------------------------------------
 
@@ -177,7 +185,7 @@ class Callbacks:
     def _decide(self, request: PermissionRequest, open_request: OpenRequest, decision: object) -> bool:
         response = answer_permission(decision, request.input, allow_bypass=self._allow_bypass)
         if response.get("interrupt"):
-            self._stopping()
+            self._stopping(None)
         return self._answers.answer(open_request, response)
 
     # -- hooks ---------------------------------------------------------------------------------------------------------
@@ -209,7 +217,10 @@ class Callbacks:
         context = HookContext(open_request.signal, hook.event, self._session())
         try:
             output = hook.function(_own_copy(request.input), request.tool_use_id, context)
-            self._answers.answer(open_request, answer_hook(hook.event, output, allow_bypass=self._allow_bypass))
+            answer = answer_hook(hook.event, output, allow_bypass=self._allow_bypass)
+            if _ends_turn(hook.event, answer):
+                self._stopping(hook.event)
+            self._answers.answer(open_request, answer)
         except BaseException as error:  # as above
             self._failed("hook.failed", open_request, error)
             self._answers.answer(open_request, failed_hook(hook, f"The {hook.event} hook failed: {_said(error)}"))
@@ -239,6 +250,12 @@ class Callbacks:
 
     def _failed(self, event: str, open_request: OpenRequest, error: BaseException) -> None:
         _log.warning(event, function=open_request.function_name, error=repr(error))
+
+
+def _ends_turn(event: str, answer: Mapping[str, Any]) -> bool:
+    """Tell whether an answer ends a turn in a way that 2.0.75 and 2.1.7 do not tell."""
+    halts = answer.get("continue") is False
+    return (event == "Stop" and halts) or (event == "UserPromptSubmit" and (halts or answer.get("decision") == "block"))
 
 
 def _own_copy(value: dict[str, Any]) -> dict[str, Any]:

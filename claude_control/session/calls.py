@@ -26,6 +26,7 @@ from claude_control.wire.requests import Request
 __all__ = ["Calls", "PendingReply"]
 
 T = TypeVar("T")
+_GIVEN_UP = "the request is given up; `timeout`, or the option `control_timeout`, lets it take longer"
 
 
 class PendingReply(Generic[T]):
@@ -60,7 +61,8 @@ class PendingReply(Generic[T]):
         seconds = self._calls.timeout if timeout is UNSET else timeout
         with self._calls.interruptible:
             if not wait_future(self._future, Deadline(seconds)):
-                text = f"{self._request.subtype} has no answer within {seconds:g} seconds; it goes on"
+                what = self._request.subtype
+                text = f"{what} has no answer within {seconds:g} seconds; it goes on: wait again, or cancel() it"
                 raise WaitTimeoutError(text, timeout=seconds)
         return self._read()
 
@@ -143,10 +145,10 @@ class Calls:
     def _wait(self, reply: PendingReply[Any], deadline: Deadline, seconds: float | None) -> None:
         subtype = reply._request.subtype
         if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
-            text = f"{subtype} could not be written in time: the program does not read its input"
+            text = f"{subtype} could not be written in time: the program does not read its input; {_GIVEN_UP}"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
         if not wait_future(reply._future, deadline):
-            text = f"the program did not answer {subtype} within {seconds:g} seconds; the request is given up"
+            text = f"the program did not answer {subtype} within {seconds:g} seconds; {_GIVEN_UP}"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
 
     def give_up(self, reply: PendingReply[Any]) -> bool:

@@ -19,7 +19,6 @@ from claude_control import log
 from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import (
     ClaudeControlError,
-    ProcessExitedError,
     ProtocolError,
     SessionClosedError,
 )
@@ -33,6 +32,7 @@ from claude_control.session.answers import Answers
 from claude_control.session.callbacks import Callbacks, forbid_waiting
 from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
+from claude_control.session.exited import exited_error
 from claude_control.session.facts import TELLING, SessionFacts
 from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
@@ -57,6 +57,8 @@ _log = log.get(__name__)
 
 _JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
+
+_CLOSED = "the session is closed; a session is opened once, so make a new one"
 
 EXIT_PATIENCE = 2.0
 """Seconds that a program which has closed its output or its input gets to exit by itself before it is stopped."""
@@ -169,7 +171,7 @@ class Connection:
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
         if self._closing:
-            raise SessionClosedError("the session is being closed", phase="closing")
+            raise SessionClosedError("the session is being closed; make a new one to go on", phase="closing")
 
     def check_owner(self) -> None:
         """Raise `ForkedError` in a forked child, before any lock is taken there."""
@@ -215,7 +217,8 @@ class Connection:
 
     def end_closed(self) -> None:
         """Tell everything that waits that the session was closed."""
-        self._end(SessionClosedError("the session is closed", phase="closing"))
+        version = self.program.version
+        self._end(SessionClosedError(_CLOSED, phase="closing", command=self.command, program_version=version))
 
     def _end(self, error: Exception) -> None:
         with self._state_lock:
@@ -269,47 +272,50 @@ class Connection:
         try:
             self.reader.run()
         except ClaudeControlError as error:
+            vars(error).update(self._known())
             self._end(error)
         except OSError as error:
-            self._end(ProtocolError(f"the program's output could not be read: {error}"))
+            self._end(ProtocolError(f"the program's output could not be read: {error}", **self._known()))
         except Exception as error:  # a defect of ours must not leave anybody waiting
             _log.error("reader.broken", error=repr(error))
-            self._end(ProtocolError(f"internal error while reading the program's output: {error!r}"))
+            text = f"internal error while reading the program's output, please report it: {error!r}"
+            self._end(ProtocolError(text, **self._known()))
         finally:
             self._output_ended()
 
     def _output_ended(self) -> None:
+        outlived = None
         if not self._closing:  # the close ladder has patience of its own
             self.writer.close()
-            grace = self.options.terminate_grace
-            with contextlib.suppress(RuntimeError):  # a transport of the user's needs threads: not at shutdown
-                stop([self.transport], exit_grace=EXIT_PATIENCE, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
+            call_bounded(self.transport, "end_input")
+            if call_bounded(self.transport, "wait", EXIT_PATIENCE, seconds=EXIT_PATIENCE) is None:
+                outlived = "output"
+                self._stop()
         if self._closing:
             self.end_closed()
         else:
-            status = call_bounded(self.transport, "wait", 0)
-            self._end(self._exited(status if isinstance(status, Exit) else None))
+            self._end(self._exited(outlived))
         self._ended.set()
 
-    def _exited(self, status: Exit | None) -> Exception:
-        version, phase = self.gate.program.version, self.phase()
-        stderr_tail = self.stderr_tail()
-        how = "closed its output" if status is None else str(status)
-        said = self.facts.last_words or stderr_tail.strip()
-        text = (
-            f"Claude Code {version or ''}".strip()
-            + f" {how} ({phase})"
-            + (f"; it said: {said[-1000:]}" if said else "")
+    def _stop(self) -> None:
+        grace = self.options.terminate_grace
+        with contextlib.suppress(RuntimeError):  # a transport of the user's needs threads: not at shutdown
+            stop([self.transport], exit_grace=0.0, terminate_grace=grace, kill_grace=EXIT_PATIENCE)
+
+    def _exited(self, outlived: str | None) -> Exception:
+        status, known = call_bounded(self.transport, "wait", 0), self._known()
+        return exited_error(
+            status if isinstance(status, Exit) else None,
+            known,
+            said=str(log.redact(self.facts.last_words or "")) or known["stderr_tail"],
+            session_id=self.facts.session_id,
+            outlived=outlived,
         )
-        return ProcessExitedError(
-            text,
-            exit_code=status.code if status is not None and status.signal is None else None,
-            signal=status.signal if status is not None else None,
-            phase=phase,
-            stderr_tail=stderr_tail,
-            command=self.command,
-            program_version=version,
-        )
+
+    def _known(self) -> dict[str, Any]:
+        """Return what every error about the program carries."""
+        version, tail = self.gate.program.version, self.stderr_tail()
+        return {"phase": self.phase(), "command": self.command, "program_version": version, "stderr_tail": tail}
 
     def stderr_tail(self) -> str:
         """Return the program's last words on stderr, without what looks like a secret."""
@@ -326,6 +332,7 @@ class Connection:
         if kind == "control_response":
             reply = envelope.read_reply(frame)
             if reply is not None and reply.request_id.startswith(REQUEST_PREFIX):  # else it echoes an answer of ours
+                self.callbacks.resume(frame)
                 self.calls.pending.resolve(reply)
         elif kind == "control_request":
             request = read_request(frame)
@@ -346,13 +353,13 @@ class Connection:
         # ends by itself takes a moment, and this may be the reader.
         self.pool.submit(lambda: self._input_broken(error))
 
-    def _note_stop(self) -> None:
-        self.conversation.note_stop()
+    def _note_stop(self, hook_event: str | None) -> None:
+        self.conversation.note_stop(hook_event)
 
     def _lost_control(self, line: LongLine) -> None:
         limit = self.options.max_line_bytes
         text = f"a control message of {line.size} bytes is over max_line_bytes ({limit}); raise it to at least its size"
-        self.fail(ProtocolError(text, raw=line.head))
+        self.fail(ProtocolError(text, raw=line.head, **self._known()))
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -373,15 +380,14 @@ class Connection:
         if self._closing or self._error is not None or threading.current_thread() is self._thread:
             return  # it is known, or the reader is about to tell
         if not wait_event(self._ended, Deadline(EXIT_PATIENCE)):
-            text = f"the program closed its input: {error}"
-            self.fail(ProcessExitedError(text, phase=self.phase(), command=self.command))
+            self.fail(self._exited("input"))
 
     def _broken_pipe(self, error: OSError) -> ClaudeControlError:
         """Return what to raise for a failed write: how the program ended, or that it no longer reads."""
         self._input_broken(error)
         if isinstance(self._error, ClaudeControlError):
             return copy.copy(self._error)
-        return SessionClosedError(f"the session is closed: {error}", phase="closing")
+        return SessionClosedError(f"{_CLOSED} ({error})", **self._known())
 
     # -- waits ---------------------------------------------------------------------------------------------------------
 

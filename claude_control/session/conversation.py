@@ -9,7 +9,10 @@ from typing import Any
 import attrs
 
 from claude_control.errors import AbortedError, SessionClosedError
+from claude_control.session.changes import Changes
+from claude_control.session.evidence import NOTED, Evidence, is_command
 from claude_control.session.inbox import Inbox, Item, Newest
+from claude_control.session.ledger import COUNTED, Ledger, Usage
 from claude_control.session.routing import Decision, Place, Router
 from claude_control.session.turn import TurnRecord
 from claude_control.wire import envelope
@@ -54,21 +57,25 @@ class Conversation:
         self.router = router
         self.program = Newest(inbox_bytes)
         """What belongs to no turn of ours."""
+        self.changes = Changes()
+        """Told whenever a turn, a prompt or a message of the program may have changed what somebody waits for."""
         self._inbox_bytes = inbox_bytes
         self._open_file = open_file
         self._lock = threading.Lock()
         self._queue: deque[TurnRecord] = deque()
         self._current: TurnRecord | None = None
         self._held: list[Item] = []
+        self._ledger = Ledger()
         self._ended: Exception | None = None
         self.on_begin: Callable[[TurnRecord], None] = lambda record: None
 
     # -- user threads --------------------------------------------------------------------------------------------------
 
-    def ask(self, content: str | list[dict[str, Any]], uuid: str) -> tuple[TurnRecord, bool]:
+    def ask(self, content: str | list[dict[str, Any]], uuid: str, fields: dict[str, Any]) -> tuple[TurnRecord, bool]:
         """Queue a prompt; returns its record, and whether the caller must write it now."""
-        line = encode(envelope.user_message(content, uuid))
-        record = TurnRecord(uuid, line, Inbox(self._inbox_bytes, self._open_file))
+        line = encode(envelope.user_message(content, uuid, **fields))
+        evidence = Evidence(is_command=is_command(content))
+        record = TurnRecord(uuid, line, Inbox(self._inbox_bytes, self._open_file), evidence=evidence)
         with self._lock:
             if self._ended is not None:
                 raise copy.copy(self._ended)  # each caller gets its own traceback
@@ -89,7 +96,9 @@ class Conversation:
             self.router.withdraw(uuid)
             if self._current is not None and self._current.uuid == uuid:
                 self._current = None
-            return self._begin_next()
+            following = self._begin_next()
+        self.changes.tell()
+        return following
 
     def drop(self, record: TurnRecord) -> bool:
         """Take a queued prompt out; False if it has been written."""
@@ -119,11 +128,25 @@ class Conversation:
         for record in records:
             record.drop(error)
 
-    def note_stop(self) -> None:
-        """Note that our side asks for the end of the turn that runs."""
+    def note_stop(self, hook_event: str | None = None) -> None:
+        """Note that our side asks for the end of the turn that runs: by a hook at this event, or otherwise."""
         record = self._current
-        if record is not None:
-            record.stopped = True
+        if record is None:
+            return
+        if hook_event is None:
+            record.evidence.stopped = True
+        else:
+            record.evidence.hooks.add(hook_event)
+
+    def usage_of(self, record: TurnRecord) -> Usage | None:
+        """Return what a turn has spent, so far if it runs."""
+        with self._lock:
+            return self._ledger.since_result() if record is self._current else record.usage
+
+    def usage(self) -> Usage | None:
+        """Return what the whole session has spent."""
+        with self._lock:
+            return self._ledger.total()
 
     @property
     def current(self) -> TurnRecord | None:
@@ -137,8 +160,13 @@ class Conversation:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn of ours is out, waits, or the program says that it is at work."""
-        return self._current is not None or bool(self._queue) or not self.router.free
+        """Whether a turn of ours is out, waits, or the program says or shows that it is at work."""
+        return self._current is not None or bool(self._queue) or not self.router.free or self.router.own_turn
+
+    def at_rest(self) -> bool:
+        """Tell whether nothing is out, waits or runs, and no thread is just about to change that."""
+        with self._lock:
+            return not self.busy
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
@@ -159,6 +187,7 @@ class Conversation:
             except Exception as error:  # the others are due all the same: the end of a turn may be among them
                 failure = failure or error
         self.tap(delivery.tapped)
+        self.changes.tell()
         if failure is not None:
             raise failure
         return delivery.next_prompt
@@ -173,6 +202,8 @@ class Conversation:
         """
         with self._lock:
             self._ended = turn_error
+            if self._current is not None:
+                self._current.usage = self._ledger.since_result()
             records = [record for record in (self._current, *self._queue) if record is not None]
             self._queue.clear()
             self._current = None
@@ -182,6 +213,7 @@ class Conversation:
         for record in records:
             record.fail(turn_error)
         self.program.finish(error)
+        self.changes.tell()
 
     def _begin_next(self) -> TurnRecord | None:
         if self._current is not None or not self._queue or not self.router.free:
@@ -192,11 +224,13 @@ class Conversation:
         return record
 
     def _place(self, item: Item, delivery: Delivery) -> None:
-        frame = item[1]
+        frame, usage = item[1], None
         if type(frame) is not dict:  # a message of the SDK's own: it stands where it would have stood
             decision = Decision(Place.TURN if self.router.running else Place.PROGRAM)
         else:
             decision = self.router.route(frame)
+            if frame.get("type") in COUNTED:
+                usage = self._ledger.note(frame)
         if decision.place is not Place.ECHO:
             delivery.tapped.append(item)
         if decision.release is not None:
@@ -211,19 +245,20 @@ class Conversation:
         else:
             self._put(decision.place, item, delivery)
         if decision.ends:
-            self._end_turn(frame if decision.ended_by_result else None, delivery)
+            self._end_turn(frame if decision.ended_by_result else None, usage, delivery)
 
     def _put(self, place: Place, item: Item, delivery: Delivery) -> None:
         if place is Place.TURN and self._current is not None:
             delivery.put(self._current.inbox, item)
-            if type(item[1]) is dict and item[1].get("type") == "assistant":
+            if type(item[1]) is dict and item[1].get("type") in NOTED:
                 self._current.note(item[1])
         elif place in (Place.TURN, Place.PROGRAM):
             delivery.put(self.program, item)
 
-    def _end_turn(self, result: dict[str, Any] | None, delivery: Delivery) -> None:
+    def _end_turn(self, result: dict[str, Any] | None, usage: Usage | None, delivery: Delivery) -> None:
         record, self._current = self._current, None
         if record is not None:
+            record.usage = usage
             delivery.then(lambda: record.end(result))
 
 
@@ -238,4 +273,5 @@ def _hand_over(items: list[Item], stream: Inbox | Newest) -> None:
 
 
 def _dropped() -> AbortedError:
-    return AbortedError("the prompt was dropped before it was sent", reason="cancelled")
+    text = "an interrupt dropped the prompt while it waited, so it was never sent; ask again to have it answered"
+    return AbortedError(text, reason="cancelled")

@@ -1,13 +1,13 @@
 """What the program's messages say of the session as a whole."""
 
-import time
 from typing import Any
 
 from claude_control.session.gate import Gate
+from claude_control.session.tasks import TaskBook
 
 __all__ = ["TELLING", "SessionFacts"]
 
-TELLING = ("system", "result", "conversation_reset")
+TELLING = ("system", "result", "assistant", "user")
 """The types of frames to learn from. A tuple, not a set: an odd frame's type may be a list, which has no hash."""
 
 
@@ -17,12 +17,12 @@ class SessionFacts:
     def __init__(self, gate: Gate, session_id: str | None) -> None:
         self._gate = gate
         self.session_id = session_id
-        self.tasks: tuple[Any, ...] = ()
-        """The background tasks that run, as 2.1.332 lists them; always empty on older programs."""
-        self.tasks_changed: float | None = None
-        """When the list changed last, in monotonic seconds."""
+        self.capabilities: tuple[str, ...] = ()
+        """What the program said that it can do, at the begin of its latest turn (2.1.332)."""
+        self.tasks = TaskBook()
+        """Shells and subagents that run beside a turn."""
         self.last_words: str | None = None
-        """The text of the last failed result: why the program exits, where it says so."""
+        """What the last result says went wrong: why the program exits, where it says so; None if all went well."""
 
     def learn(self, frame: dict[str, Any]) -> None:
         """Take over what a frame of one of the `TELLING` types says."""
@@ -31,15 +31,16 @@ class SessionFacts:
             self._note_id(frame.get("session_id"))
             if isinstance(frame.get("claude_code_version"), str):
                 self._gate.note_version(frame["claude_code_version"])
-        elif kind == "system" and subtype == "background_tasks_changed":
-            tasks = frame.get("tasks")
-            self.tasks = tuple(tasks) if isinstance(tasks, list) else ()
-            self.tasks_changed = time.monotonic()
-        elif kind == "conversation_reset":
-            self._note_id(frame.get("new_conversation_id"))
-        elif kind == "result" and frame.get("is_error"):
+            named = frame.get("capabilities")
+            self.capabilities = tuple(map(str, named)) if isinstance(named, list) else ()
+        elif kind == "system" and isinstance(subtype, str) and "task" in subtype:
+            self.tasks.learn(frame)
+        elif kind in ("assistant", "user"):
+            if not self._gate.program.modern:
+                self.tasks.learn_old(frame)
+        elif kind == "result":
             errors = frame.get("errors")
-            said = errors if isinstance(errors, list) else [frame.get("result")]
+            said = errors if isinstance(errors, list) else [frame.get("result")] if frame.get("is_error") else []
             self.last_words = "; ".join(text for text in said if text and isinstance(text, str)) or None
 
     def _note_id(self, value: object) -> None:

@@ -1,11 +1,12 @@
 """What the running program is, and the gate that keeps from it what it does not know."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from claude_control.errors import NotSupportedError, OptionsError
+from claude_control.errors import NotSupportedError, OptionsError, SpawnError
 from claude_control.wire.requests import Request
-from claude_control.wire.support import CURRENT, OLD_SUBTYPES, Program
+from claude_control.wire.support import CURRENT, Program
 
 __all__ = ["Gate"]
 
@@ -51,13 +52,26 @@ class Gate:
             # 2.0.75 and 2.1.7 would take it from a session that was never launched for it
             raise OptionsError("bypassPermissions needs allow_bypass=True when the session is opened", field="mode")
         what, needs = request.needs()
-        if not self.program.modern and request.subtype not in OLD_SUBTYPES:
-            what, needs = request.subtype, CURRENT
+        if request.subtype == "initialize":
+            if len(request.body()) > 1:  # hooks of other ids would take the place of this session's
+                raise OptionsError("fields of initialize are sent by open() only", field="fields")
+            what, needs = "reinitialize()", CURRENT
+        self.require(what, needs)
+
+    def require(self, what: str, needs: str) -> None:
+        """Raise `NotSupportedError` unless the program knows what the measured version `needs` brought."""
         if self._knows(needs):
             return
-        running = self.program.version
-        text = f"{what} needs Claude Code {needs} or newer, but {running or 'an older version'} is running"
+        running = self._running()
+        text = f"{what} needs Claude Code {needs} or newer, but {running or 'an older version'} is running; update it"
         raise NotSupportedError(text, what=what, needs=needs, program_version=running)
+
+    def _running(self) -> str | None:
+        """Return the version for an error, and ask for it if the program has not said it yet."""
+        if self.program.version is None:
+            with contextlib.suppress(SpawnError):
+                self.note_version(self._find_version() or "unknown")
+        return None if self.program.version == "unknown" else self.program.version
 
     def _knows(self, needs: str) -> bool:
         if self.program.knows(needs):

@@ -1,28 +1,19 @@
 """One prompt in a session of its own."""
 
-import time
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast, overload
 
 from claude_control.deadline import Deadline
-from claude_control.errors import OptionsError, StructuredOutputError, WaitTimeoutError
+from claude_control.errors import OptionsError, StructuredOutputError
 from claude_control.options import Options, merge_options
-from claude_control.session.connection import Connection
-from claude_control.session.session import Prompt, Session
-from claude_control.wire.messages import Message, ResultMessage, decode
+from claude_control.session.idle import follow
+from claude_control.session.session import Session
+from claude_control.wire.messages import Message, ResultMessage
+from claude_control.wire.prompts import Prompt
 
 __all__ = ["query", "run"]
 
 T = TypeVar("T")
-
-SETTLE = 0.5
-"""Seconds after the end of the last background task in which the program may start a turn about it (2.1.332: 6 ms)."""
-
-LOOK = 0.02
-"""Seconds between two looks at whether the program has come to rest.
-
-Its rest is told by a frame that is nobody's message.
-"""
 
 
 def query(prompt: Prompt, options: Options | None = None, **fields: Any) -> Iterator[Message]:
@@ -33,10 +24,7 @@ def query(prompt: Prompt, options: Options | None = None, **fields: Any) -> Iter
     """
     with Session(options, **fields) as session:
         yield from session.ask(prompt)
-        connection = session._live()
-        while not _at_rest(connection):
-            for item in connection.conversation.program.take(Deadline(LOOK)) or ():
-                yield decode(item) if type(item) is dict else item
+        yield from follow(session._live(), Deadline(None))
 
 
 @overload
@@ -72,25 +60,9 @@ def run(
         fields["output_format"] = _output_format(output_type)
     with Session(merge_options(options, **fields)) as session:
         result = session.ask(prompt).result(timeout=deadline.remaining())
-        _rest(session._live(), deadline)
+        for _ in follow(session._live(), deadline):
+            pass
     return result if output_type is None else _parse(result, output_type)
-
-
-def _at_rest(connection: Connection) -> bool:
-    if connection.error is not None:
-        return True
-    changed = connection.facts.tasks_changed
-    settled = changed is None or time.monotonic() - changed >= SETTLE
-    return not connection.conversation.busy and not connection.facts.tasks and settled
-
-
-def _rest(connection: Connection, deadline: Deadline) -> None:
-    with connection.interruptible:
-        while not _at_rest(connection):
-            if deadline.expired():
-                text = f"background work has not ended within {deadline.timeout:g} seconds; the session is closed"
-                raise WaitTimeoutError(text, timeout=deadline.timeout)
-            connection.conversation.program.take(Deadline(LOOK))
 
 
 def _output_format(output_type: Any) -> dict[str, Any]:
@@ -120,5 +92,6 @@ def _parse(result: ResultMessage, output_type: type[T]) -> T:
     try:
         return msgspec.convert(result.structured_output, output_type)
     except msgspec.ValidationError as error:
-        text = f"the output does not fit {output_type!r}: {error}"
+        wanted = output_type.__qualname__ if isinstance(output_type, type) else repr(output_type)
+        text = f"the output does not fit {wanted}: {error}; {StructuredOutputError.advice}"
         raise StructuredOutputError(text, result=cast(Any, result), outcome="structured_output") from error

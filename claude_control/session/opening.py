@@ -12,6 +12,7 @@ from claude_control import log
 from claude_control.deadline import Deadline
 from claude_control.errors import (
     ClaudeControlError,
+    CLIVersionError,
     ControlRequestError,
     ControlTimeoutError,
     InitializeError,
@@ -28,6 +29,7 @@ from claude_control.process.command import (
     initialize_fields,
     redact_command,
 )
+from claude_control.process.diagnosis import spawn_function_error
 from claude_control.process.discovery import find_program
 from claude_control.process.environ import build_environment, initialize_timeout
 from claude_control.process.spill import SpillFiles, overflow_file
@@ -36,6 +38,7 @@ from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.process.version import program_version
 from claude_control.session import living
 from claude_control.session.connection import Connection
+from claude_control.session.exited import SHOWN_WORDS
 from claude_control.session.routing import Router
 from claude_control.session.stderr import StderrLines
 from claude_control.wire.hooks import register_hooks
@@ -89,7 +92,8 @@ def open_apart(opening: "Future[tuple[Connection, InitializeReply]]", *arguments
     try:
         threading.Thread(target=context.run, args=(run,), name="claude-open", daemon=True).start()
     except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
-        opening.set_exception(SpawnError(f"cannot start the program: {error}"))
+        text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
+        opening.set_exception(SpawnError(text))
 
 
 def _start(
@@ -106,7 +110,7 @@ def _start(
         return program_version(program, environment, cwd=cwd, spawn=options.spawn)
 
     if flags_needing_version(options):
-        check_supported(options, find_version())
+        _check_supported(options, find_version(), redact_command(program.command))
     argv = build_command(options, program, files, session_id=_chosen_id(options, session_id))
     command = redact_command(argv)
     stderr = StderrLines(options.stderr)
@@ -135,6 +139,14 @@ def _start(
     return connection
 
 
+def _check_supported(options: Options, version: str | None, command: str) -> None:
+    try:
+        check_supported(options, version)
+    except CLIVersionError as error:
+        text = f"{error} (the program is {command})"
+        raise CLIVersionError(text, phase="start", command=command) from None
+
+
 def _chosen_id(options: Options, session_id: str | None) -> str | None:
     """Return the id to start a new conversation with; one that goes on keeps its own."""
     return session_id if options.fork_session or not (options.resume or options.continue_conversation) else None
@@ -144,10 +156,15 @@ def _spawn(
     options: Options, argv: list[str], environment: dict[str, str], cwd: str | None, stderr: StderrLines
 ) -> Transport:
     if options.spawn is not None:
-        transport: Transport = options.spawn(argv, environment, cwd)
+        try:
+            transport: Transport = options.spawn(argv, environment, cwd)
+        except ClaudeControlError:
+            raise
+        except Exception as error:
+            raise spawn_function_error(error, argv, cwd) from error
         missing = [name for name in _METHODS if not callable(getattr(transport, name, None))]
         if missing:
-            text = f"options.spawn returned a {type(transport).__name__}, which has no {', '.join(missing)}"
+            text = f"the `spawn` option returned a {type(transport).__name__}, which has no {', '.join(missing)}"
             raise SpawnError(text, command=redact_command(argv), cwd=cwd)
         return transport
     return SubprocessTransport.spawn(argv, env=environment, cwd=cwd, on_stderr=stderr.feed if stderr.wanted else None)
@@ -163,23 +180,27 @@ def _initialize(connection: Connection, options: Options) -> InitializeReply:
     try:
         reply: InitializeReply = connection.initialize(Initialize(fields), seconds)
     except ProcessExitedError as error:
-        raise _initialize_error(f"{error}", error, connection) from error
+        raise _initialize_error(f"{error}", connection, error) from error
     except ControlTimeoutError as error:
-        text = f"the program did not finish the handshake within {seconds:g} seconds ({connection.command})"
-        raise _initialize_error(text, None, connection) from error
+        text = f"the program did not finish the handshake within {seconds:g} seconds"
+        advice = "`initialize_timeout` lets it take longer, `claude-control doctor` looks at the program alone"
+        raise _initialize_error(text, connection, advice=advice) from error
     except ControlRequestError as error:
-        raise _initialize_error(f"the program refused the handshake: {error.text}", None, connection) from error
+        raise _initialize_error(f"the program refused the handshake: {error.text}", connection) from error
     except ClaudeControlError as error:
-        raise _initialize_error(f"the handshake failed: {error}", None, connection) from error
+        raise _initialize_error(f"the handshake failed: {error}", connection) from error
     return reply
 
 
-def _initialize_error(text: str, exited: ProcessExitedError | None, connection: Connection) -> InitializeError:
+def _initialize_error(
+    text: str, connection: Connection, exited: ProcessExitedError | None = None, *, advice: str = ""
+) -> InitializeError:
     tail = exited.stderr_tail if exited else connection.stderr_tail()
     if tail.strip() and tail.strip()[-200:] not in text:
-        text = f"{text}; it said: {tail.strip()[-1000:]}"
+        text += f"; it said: {tail.strip()[-SHOWN_WORDS:]}"
+    text += f"; {advice}" if advice else ""
     return InitializeError(
-        text,
+        f"{text} (it was started as: {connection.command})",
         exit_code=exited.exit_code if exited else None,
         signal=exited.signal if exited else None,
         phase="initialize",

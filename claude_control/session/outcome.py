@@ -2,13 +2,16 @@
 
 Pure. The signals differ by version: an interrupted turn is `terminal_reason: aborted_*` on 2.1.332, and on 2.0.75 and
 2.1.7 an `error_during_execution` that is no error and lists none, after we asked for the end; an API error is `subtype:
-success` with `is_error: true` on all three.
+success` with `is_error: true` on all three, and its status stands in its own field (2.1.332) or in the text (older).
 """
 
 import enum
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 from claude_control import errors
+from claude_control.session.evidence import NO_EVIDENCE, Evidence
 
 __all__ = ["Outcome", "decide", "error_for"]
 
@@ -47,6 +50,7 @@ _ERRORS: dict[Outcome, type[errors.ResultError]] = {
     Outcome.EXECUTION_ERROR: errors.ExecutionError,
     Outcome.STRUCTURED_OUTPUT: errors.StructuredOutputError,
 }
+_OF_THE_API = (Outcome.RATE_LIMITED, Outcome.AUTHENTICATION, Outcome.API_ERROR)
 _REASONS = {
     "max_turns": Outcome.MAX_TURNS,
     "budget_exhausted": Outcome.BUDGET_EXCEEDED,
@@ -62,18 +66,16 @@ _SUBTYPES = {
 # Without an API key nothing else tells: a success with is_error and this text (2.0.75 and 2.1.7 the first, 2.1.332 the
 # second).
 _NOT_LOGGED_IN = ("Invalid API key", "Not logged in")
-# 2.0.75, 2.1.7: a blocked prompt has an empty result and no step; 2.1.332 says what blocked it.
+# 2.1.332 says what blocked a prompt; on 2.0.75 and 2.1.7 its result is empty.
 _BLOCKED_TEXT = ("UserPromptSubmit operation blocked by hook", "Operation stopped by hook")
+# 2.0.75 and 2.1.7 have the HTTP status nowhere else, and the error's kind in the JSON that follows it.
+_STATUS_IN_TEXT = re.compile(r"API Error: (\d{3})\b")
+_KIND_IN_TEXT = re.compile(r'"error":\{"type":"(\w+)"')
+_FIELDS_OF_NEW = ("stop_reason", "result_index")  # 2.1.332 always writes them, 2.0.75 and 2.1.7 never
 
 
-def decide(
-    result: dict[str, Any], *, stopped: bool = False, refused: bool = False, assistant_error: str | None = None
-) -> Outcome:
-    """Return how a turn ended, from its raw result frame.
-
-    `stopped` says that our side asked for the turn's end (an interrupt, or a denial that interrupts), `refused` that an
-    assistant message of the turn had the stop reason "refusal", `assistant_error` is the `error` of its last one.
-    """
+def decide(result: dict[str, Any], evidence: Evidence = NO_EVIDENCE) -> Outcome:
+    """Return how a turn ended, from its raw result frame and what was seen of the turn before it."""
     reason, subtype = _text(result, "terminal_reason"), _text(result, "subtype")
     if reason.startswith("aborted"):
         return Outcome.INTERRUPTED
@@ -84,15 +86,15 @@ def decide(
         # 2.0.75 and 2.1.7 end an interrupted turn like one whose stream broke off: only who asked for it tells them
         # apart
         quiet = not result.get("is_error") and not result.get("errors")
-        return Outcome.INTERRUPTED if quiet and stopped else Outcome.EXECUTION_ERROR
+        return Outcome.INTERRUPTED if quiet and evidence.stopped else Outcome.EXECUTION_ERROR
     if result.get("is_error") or subtype != "success":
-        return _failure(result, refused, assistant_error)
-    return Outcome.BLOCKED if _is_blocked(result) else Outcome.COMPLETED
+        return _failure(result, evidence)
+    return Outcome.BLOCKED if _is_blocked(result, evidence) else Outcome.COMPLETED
 
 
-def _failure(result: dict[str, Any], refused: bool, assistant_error: str | None) -> Outcome:
-    status, kind, text = result.get("api_error_status"), assistant_error, _text(result, "result")
-    if refused or result.get("stop_reason") == "refusal":
+def _failure(result: dict[str, Any], evidence: Evidence) -> Outcome:
+    status, kind, text = _status(result), evidence.error, _text(result, "result")
+    if result.get("stop_reason") == "refusal" or ("stop_reason" not in result and evidence.refused):
         return Outcome.REFUSED
     if status in (401, 403) or kind == "authentication_failed" or text.startswith(_NOT_LOGGED_IN):
         return Outcome.AUTHENTICATION
@@ -103,8 +105,14 @@ def _failure(result: dict[str, Any], refused: bool, assistant_error: str | None)
     return Outcome.EXECUTION_ERROR
 
 
-def _is_blocked(result: dict[str, Any]) -> bool:
-    return result.get("num_turns") == 0 and _text(result, "result").startswith(_BLOCKED_TEXT)
+def _is_blocked(result: dict[str, Any], evidence: Evidence) -> bool:
+    if any(name in result for name in _FIELDS_OF_NEW) or result.get("result") != "":
+        says = result.get("num_turns") == 0 and _text(result, "result").startswith(_BLOCKED_TEXT)
+        return says or ("Stop" in evidence.hooks and "terminal_reason" not in result)
+    # 2.0.75 and 2.1.7 say nothing. A prompt that was kept has no message at all, which else only slash commands have;
+    # a stop after a tool leaves the tool's result as the last word.
+    kept = not evidence.spoken and (not evidence.is_command or "UserPromptSubmit" in evidence.hooks)
+    return result.get("structured_output") is None and (kept or evidence.ends_with_tool or "Stop" in evidence.hooks)
 
 
 def _text(result: dict[str, Any], name: str) -> str:
@@ -112,7 +120,20 @@ def _text(result: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def error_for(outcome: Outcome, result: Any) -> errors.ResultError | None:
+def _status(result: dict[str, Any]) -> int | None:
+    status = result.get("api_error_status")
+    if isinstance(status, int):
+        return status
+    found = _STATUS_IN_TEXT.search(_text(result, "result"))
+    return int(found[1]) if found else None
+
+
+# -- the exception -----------------------------------------------------------------------------------------------------
+
+
+def error_for(
+    outcome: Outcome, result: Any, evidence: Evidence = NO_EVIDENCE, *, resets_at: float | None = None
+) -> errors.ResultError | None:
     """Return the exception for a failed outcome; None where the turn's result speaks for itself.
 
     `result` is a ResultMessage.
@@ -121,4 +142,24 @@ def error_for(outcome: Outcome, result: Any) -> errors.ResultError | None:
     if kind is None:
         return None
     said = "; ".join(text for text in result.errors or () if text) or result.result or "the program gave no reason"
-    return kind(f"the turn ended as {outcome.value}: {said}", result=result, outcome=outcome.value)
+    fields: dict[str, Any] = {}
+    advice = kind.advice
+    if outcome in _OF_THE_API:
+        fields = {"status": _status(result.raw), "kind": _kind(result, evidence)}
+    if outcome is Outcome.RATE_LIMITED:
+        fields |= {"limit": evidence.limit, "resets_at": resets_at}
+        advice = advice if resets_at is None else f"ask again after {_date(resets_at)}"
+    elif outcome is Outcome.REFUSED:
+        fields = {"category": evidence.refusal_category, "explanation": evidence.refusal_explanation}
+    text = f"the turn ended as {outcome.value}: {said.removesuffix('.')}; {advice}"
+    return kind(text, result=result, outcome=outcome.value, **fields)
+
+
+def _date(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _kind(result: Any, evidence: Evidence) -> str | None:
+    found = _KIND_IN_TEXT.search(result.result or "")
+    said = result.api_error_type or result.api_error or (found[1] if found else None)
+    return said or (evidence.error if evidence.error != "unknown" else None)

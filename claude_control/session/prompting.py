@@ -14,7 +14,9 @@ from claude_control.session.turn import TurnRecord
 from claude_control.session.writer import Ticket, Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
+from claude_control.wire.prompts import Prompt, is_expanded, prompt_fields
 from claude_control.wire.requests import Interrupt, InterruptReply
+from claude_control.wire.support import CURRENT
 
 if TYPE_CHECKING:
     from claude_control.options import Options
@@ -52,10 +54,11 @@ class Prompting:
 
     # -- prompts -------------------------------------------------------------------------------------------------------
 
-    def ask(self, content: str | list[dict[str, Any]], uuid: str) -> TurnRecord:
+    def ask(self, prompt: Prompt, uuid: str, *, verbatim: bool | None = None) -> TurnRecord:
         """Queue a prompt, and write it if nothing runs; never waits for the pipe."""
+        fields = self._fields(prompt, verbatim=verbatim)
         try:
-            record, write_now = self._conversation.ask(content, uuid)
+            record, write_now = self._conversation.ask(prompt, uuid, fields)
             if write_now:
                 self._write(record)
         except BaseException:
@@ -65,9 +68,9 @@ class Prompting:
             raise
         return record
 
-    def send(self, content: str | list[dict[str, Any]], uuid: str) -> None:
-        """Write a prompt at once and wait until it is written."""
-        line = encode(envelope.user_message(content, uuid))
+    def send(self, prompt: Prompt, uuid: str, *, verbatim: bool | None = None, **said: Any) -> None:
+        """Write a prompt at once and wait until it is written; `said` is what `prompt_fields` takes."""
+        line = encode(envelope.user_message(prompt, uuid, **self._fields(prompt, verbatim=verbatim, **said)))
         goes_out = False
         try:
             self._conversation.note_sent(uuid)
@@ -84,6 +87,16 @@ class Prompting:
             seconds = self._options.write_timeout
             text = f"the prompt could not be written within {seconds:g} seconds: the program does not read its input"
             raise ControlTimeoutError(text, timeout=seconds)
+
+    def _fields(self, prompt: Prompt, *, verbatim: bool | None, **said: Any) -> dict[str, Any]:
+        """Return the frame's fields; raises `NotSupportedError` if the program would ignore one."""
+        verbatim = self._options.verbatim_prompts if verbatim is None else verbatim
+        if not self._gate.program.modern and not is_expanded(prompt):
+            verbatim = False  # it is taken as it is anyway
+        fields = prompt_fields(verbatim=verbatim, **said)
+        for name in fields:
+            self._gate.require(f"{name} of a prompt", CURRENT)
+        return fields
 
     def write_from_reader(self, record: TurnRecord | None) -> None:
         """Hand the next prompt to the writer thread; if that is too late, the turn fails with the program's end."""
@@ -127,7 +140,7 @@ class Prompting:
             self._conversation.drop_queued()
         record = self._conversation.current
         if record is not None:
-            record.stopped = True
+            record.evidence.stopped = True
         request = Interrupt(cancel_queued=cancel_queued and self._gate.program.modern)
         reply = self._calls.call(request, timeout)
         if record is not None and record.uuid in reply.still_queued and not record.done.is_set():
@@ -151,7 +164,7 @@ class Prompting:
         record = self._conversation.current
         if record is None:
             return
-        record.stopped = True
+        record.evidence.stopped = True
         record.interrupt_owed = self._gate.program.modern and not self._conversation.router.running
         self._interrupt_again()
         wait_event(record.done, Deadline(self._options.interrupt_grace))

@@ -6,7 +6,8 @@ other frames belong to turns that the program started itself, or to nobody.
 How a begin and an end are told differs:
 
 * 2.1.332 names the prompts: `command_lifecycle` says "started", `init`, `assistant` and `result` carry
-  `user_message_uuids`. The result of a turn that the program started names none and has an `origin`.
+  `user_message_uuids`. The `init` and the result of a turn that the program started name none; after a background task
+  the result has an `origin`, after a scheduled wakeup it has not.
   A prompt that waits while such a turn runs a tool is folded into it: it is then "completed" shortly before the result,
   which names it.
 * 2.0.75 and 2.1.7 name nothing, but echo each prompt (`--replay-user-messages`) before its first whole assistant
@@ -93,6 +94,7 @@ class Router:
         self._sent: dict[str, bool] = {}  # prompts from send() without a result -> whether the program has named them
         self._begun: set[str] = set()  # old programs: prompts echoed since the last result
         self._own_turn = False  # old programs: the turn that runs is the program's own
+        self._seen = False  # a turn began that names no prompt (2.1.332), or while none was out (old programs)
         self._holding = False
         self._background = False  # old programs: a background task may exist, so a turn may be the program's own
 
@@ -103,6 +105,11 @@ class Router:
         Nothing of ours or of `send()` is out, and the program is idle.
         """
         return self.current is None and not self._sent and self.state in (None, "idle")
+
+    @property
+    def own_turn(self) -> bool:
+        """Whether a turn of the program's own runs, as far as its frames tell."""
+        return self._own_turn or self._seen
 
     def written(self, uuid: str, *, ours: bool) -> None:
         """Note that a prompt is on its way to the program; `ours` for one that has a Turn."""
@@ -135,9 +142,12 @@ class Router:
             return _ECHO
         if self.running:
             return _TO_TURN
-        if self.current is not None and self.current in _prompts_of(frame):
+        prompts = _prompts_of(frame)
+        if self.current is not None and self.current in prompts:
             self.running = True
             return _BEGINS
+        if frame.get("subtype") == "init" and not prompts:
+            self._seen = True
         return _TO_PROGRAM
 
     def _is_our_echo(self, frame: dict[str, Any]) -> bool:
@@ -152,7 +162,9 @@ class Router:
         named = _prompts_of(frame)
         for uuid in named:
             self._sent.pop(uuid, None)
-        if self.current is None or not (self.current in named or (not named and not frame.get("origin"))):
+        own, self._seen = self._seen and not self.running, False
+        nameless = not named and not frame.get("origin") and not own
+        if self.current is None or not (self.current in named or nameless):
             return _TO_PROGRAM
         self._end()
         return _ENDS
@@ -183,6 +195,7 @@ class Router:
         self.state = state if isinstance(state, str) else None
         if state == "idle":  # whatever the program had named is over
             self._sent = {uuid: named for uuid, named in self._sent.items() if not named}
+            self._seen = False
             if self._over:
                 self._end()
                 return _CANCELLED
@@ -202,6 +215,8 @@ class Router:
             self._background = self._background or _announces_background(frame)
         elif kind == "assistant":
             self._background = self._background or _starts_background(frame)
+        elif frame.get("subtype") == "init" and self.current is None and not self._sent:
+            self._seen = True
         return self._old_place()
 
     def _old_place(self) -> Decision:
@@ -248,7 +263,7 @@ class Router:
             answered = {self.current or next(iter(self._sent), "")}  # with no echo, the oldest one written
         for uuid in answered:
             self._sent.pop(uuid, None)
-        self._begun, self._own_turn = set(), False
+        self._begun, self._own_turn, self._seen = set(), False, False
         if self.current is None or self.current not in answered:
             self.running = False
             return Decision(Place.PROGRAM, release=self._release(Place.PROGRAM))

@@ -17,15 +17,21 @@ from claude_control.options import Options, merge_options
 from claude_control.process import forks
 from claude_control.process.bounded import call_bounded
 from claude_control.session.calls import PendingReply
+from claude_control.session.capabilities import Capabilities
 from claude_control.session.closing import close_connections
 from claude_control.session.connection import Connection
+from claude_control.session.control import Control, Timeout
+from claude_control.session.idle import wait_idle, wait_tasks
+from claude_control.session.ledger import Usage
 from claude_control.session.opening import open_apart
 from claude_control.session.stats import Stats, read_stats
 from claude_control.session.subscriptions import Subscription
+from claude_control.session.tasks import Task
 from claude_control.session.turn import Consumer, Turn
-from claude_control.unset import UNSET, Unset
+from claude_control.unset import UNSET
 from claude_control.wire import requests
 from claude_control.wire.messages import Message
+from claude_control.wire.prompts import Prompt, check_prompt
 from claude_control.wire.support import Program
 
 __all__ = ["Session", "close_all"]
@@ -34,11 +40,9 @@ OPENING_PATIENCE = 10.0
 """Seconds that close() waits for an open() in another thread to give up."""
 
 T = TypeVar("T")
-Prompt = str | list[dict[str, Any]]
-Timeout = float | Unset | None
 
 
-class Session:
+class Session(Control):
     """One live conversation with Claude Code.
 
     Use it as a context manager, or call `open()` and `close()`. Every method may be called from any thread, and control
@@ -75,7 +79,7 @@ class Session:
             if self._closed:
                 raise SessionClosedError("the session is closed; a session is opened once, so make a new one")
             if self._connection is not None:
-                raise ConcurrencyError("the session is open already")
+                raise ConcurrencyError("the session is open already; use it, or make another one")
             try:
                 self._connection, self._reply = self._start()
                 if self._closed:  # meanwhile, by a thread that could not wait for it
@@ -167,7 +171,7 @@ class Session:
                 self._lock.release()
         connection = self._connection
         if connection is None:
-            state = "closed" if self._closed else "not open; call open() or use it in a with statement"
+            state = "closed; make a new one" if self._closed else "not open; call open() or use it in a with statement"
             raise SessionClosedError(f"the session is {state}")
         return connection
 
@@ -210,6 +214,13 @@ class Session:
         return self._live().program
 
     @property
+    def capabilities(self) -> Capabilities:
+        """What the running program can do; more is known after the first turn."""
+        connection = self._live()
+        names = (*self.server_info.capabilities, *connection.facts.capabilities)
+        return Capabilities(connection.program, tuple(dict.fromkeys(names)))
+
+    @property
     def program_version(self) -> str | None:
         """The program's version; older ones than 2.1.332 say it in their first turn only, so it may be None before."""
         return self._live().program.version
@@ -224,25 +235,49 @@ class Session:
         """The counters so far."""
         return read_stats(self._live())
 
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens that were spent since the session was opened, in turns of the program's own too; see `Usage`.
+
+        None while nothing is known. What a turn has spent is `turn.usage`.
+        """
+        return self._live().conversation.usage()
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the session has cost since it was opened, in dollars, by the program's own estimate.
+
+        None before the first result. A resumed conversation's earlier cost is not in it, whatever the program's total
+        says (2.1.332 goes on from the old total).
+        """
+        usage = self.usage
+        return usage.cost_usd if usage is not None else None
+
     # -- the conversation ----------------------------------------------------------------------------------------------
 
-    def ask(self, prompt: Prompt) -> Turn:
+    def ask(self, prompt: Prompt, *, verbatim: bool | None = None) -> Turn:
         """Send a prompt, a text or content blocks, and return its `Turn` at once.
 
-        While another turn runs the prompt waits inside the SDK, so that prompts never merge. Raises `OptionsError` for
-        an empty prompt.
+        While another turn runs the prompt waits inside the SDK, so that prompts never merge. With `verbatim` a leading
+        "/" is no command and an "@" mentions no file; None means the option `verbatim_prompts`. Raises `OptionsError`
+        for an empty prompt, `NotSupportedError` if the program cannot take this one verbatim.
         """
-        content, connection = _checked(prompt), self._checked_connection()
-        return Turn(connection.prompting.ask(content, str(uuid4())), connection, self)
+        content, connection = check_prompt(prompt), self._checked_connection()
+        return Turn(connection.prompting.ask(content, str(uuid4()), verbatim=verbatim), connection, self)
 
-    def send(self, prompt: Prompt) -> str:
+    def send(
+        self, prompt: Prompt, *, priority: str | None = None, should_query: bool = True, verbatim: bool | None = None
+    ) -> str:
         """Write a prompt at once and return its uuid.
 
         The program may merge it with others, fold it into the turn that runs or start a turn of its own, whose messages
-        go to `messages()`. Raises `ControlTimeoutError` when it cannot be written within `write_timeout`.
+        go to `messages()`. `priority` "now" ends the turn that runs, "next" joins it behind its tool call as without
+        one, "later" waits for its end; with `should_query=False` the prompt is only noted, for the next one that asks.
+        Both need 2.1.332, else `NotSupportedError`. Raises `ControlTimeoutError` when it cannot be written within
+        `write_timeout`.
         """
-        content, uuid = _checked(prompt), str(uuid4())
-        self._checked_connection().prompting.send(content, uuid)
+        content, uuid, prompting = check_prompt(prompt), str(uuid4()), self._checked_connection().prompting
+        prompting.send(content, uuid, verbatim=verbatim, priority=priority, should_query=should_query)
         return uuid
 
     def messages(self) -> Iterator[Message]:
@@ -253,6 +288,27 @@ class Session:
         the place.
         """
         return _MessageIterator(self._live().messages, self)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """What runs beside the turns, or inside of one for long, and the newest 100 that are over, oldest first."""
+        return self._live().facts.tasks.snapshot()
+
+    def wait_tasks(self, timeout: Timeout = UNSET) -> None:
+        """Wait until no background task runs; not given and None both mean for ever.
+
+        Raises `NotSupportedError` if one was started by a program that does not tell its end (2.0.75 and 2.1.7), and
+        otherwise as `wait_idle()`.
+        """
+        wait_tasks(self._live(), timeout)
+
+    def wait_idle(self, timeout: Timeout = UNSET) -> None:
+        """Wait until no turn runs, no prompt waits and no background task runs; not given and None mean for ever.
+
+        2.0.75 and 2.1.7 tell no tasks, which are then not waited for. Raises `WaitTimeoutError` when the time is up,
+        `ConcurrencyError` in a callback, and what ended the session if it ends first.
+        """
+        wait_idle(self._live(), timeout)
 
     def subscribe(self, function: Callable[[Message], None]) -> Subscription:
         """Call `function(message)` with every message of the session, in order, on a callback thread.
@@ -269,42 +325,6 @@ class Session:
         Returns the program's receipt before the turn's result is there.
         """
         return self._checked_connection().prompting.interrupt(cancel_queued=cancel_queued, timeout=timeout)
-
-    def set_permission_mode(self, mode: str, *, timeout: Timeout = UNSET) -> requests.SetPermissionModeReply:
-        """Change how tools are permitted, at once.
-
-        "default", "acceptEdits", "plan", "dontAsk", or with `allow_bypass` "bypassPermissions" (2.1.332: "auto",
-        "manual" too).
-        """
-        return self._call(requests.SetPermissionMode(mode), timeout)
-
-    def set_model(self, model: str | None = None, *, timeout: Timeout = UNSET) -> requests.SetModelReply:
-        """Change the model from the next API request on; None means the program's default."""
-        return self._call(requests.SetModel(model), timeout)
-
-    def set_max_thinking_tokens(
-        self, max_thinking_tokens: int | None, *, thinking_display: str | None = None, timeout: Timeout = UNSET
-    ) -> requests.EmptyReply:
-        """Limit the tokens spent on thinking from the next turn on; None or 0 turns it off.
-
-        `thinking_display` needs 2.1.332.
-        """
-        return self._call(requests.SetMaxThinkingTokens(max_thinking_tokens, thinking_display), timeout)
-
-    def get_mcp_status(self, *, timeout: Timeout = UNSET) -> requests.MCPStatusReply:
-        """Return how the session's MCP servers are."""
-        return self._call(requests.MCPStatus(), timeout)
-
-    def rewind_files(
-        self, user_message_id: str, *, dry_run: bool = False, timeout: Timeout = UNSET
-    ) -> requests.RewindFilesReply:
-        """Put files back to how they were before the prompt `user_message_id` (`turn.uuid`).
-
-        Needs `enable_file_checkpointing`.
-
-        `dry_run` only tells what would change (2.1.7 or newer).
-        """
-        return self._call(requests.RewindFiles(user_message_id, dry_run), timeout)
 
     @overload
     def request(self, request: requests.Request[T], *, timeout: Timeout = UNSET) -> T: ...
@@ -355,18 +375,6 @@ def _as_request(request: Any, fields: dict[str, Any] | None) -> requests.Request
         return requests.RawRequest(request, fields or {})
     raise OptionsError(
         f"a request is a record of claude_control.requests or a subtype, not {type(request).__name__}", field="request"
-    )
-
-
-def _checked(prompt: Prompt) -> Prompt:
-    """Refuse what hangs or kills a program: 2.0.75 and 2.1.7 never end a turn for `[]` and exit on null."""
-    if isinstance(prompt, str):
-        if prompt.strip():
-            return prompt
-    elif isinstance(prompt, list) and prompt and all(isinstance(block, dict) and block.get("type") for block in prompt):
-        return prompt
-    raise OptionsError(
-        "a prompt is a text that is not empty, or a list of content blocks (dicts with a type)", field="prompt"
     )
 
 

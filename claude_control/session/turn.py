@@ -2,6 +2,7 @@
 
 import copy
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ import attrs
 
 from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import AbortedError, ConcurrencyError, WaitTimeoutError
+from claude_control.session.evidence import Evidence
 from claude_control.session.inbox import Inbox, Stream
+from claude_control.session.ledger import Usage
 from claude_control.session.outcome import Outcome, decide, error_for
 from claude_control.unset import UNSET, Unset
 from claude_control.wire.messages import Message, ResultMessage, decode
@@ -35,25 +38,20 @@ class TurnRecord:
     result: dict[str, Any] | None = None
     error: Exception | None = None
     done: threading.Event = attrs.field(factory=threading.Event)
-    stopped: bool = False  # somebody on our side asked for its end
+    evidence: Evidence = attrs.field(factory=Evidence)
+    resets_at: float | None = None
+    usage: Usage | None = None  # set at the end
     interrupt_owed: bool = False  # an interrupt came before the program had begun the turn, and must be repeated
     _ending: threading.Lock = attrs.field(factory=threading.Lock)  # the first end counts, whichever thread brings it
     _texts: list[str] = attrs.field(factory=list)  # of the newest message that has text: one frame each, n to a message
     _text_id: object = None
-    _refused: bool = False
-    _assistant_error: str | None = None
 
     def note(self, frame: dict[str, Any]) -> None:
-        """Remember of an assistant frame what `text` and the outcome need. Called by the reader."""
-        if frame.get("parent_tool_use_id") is not None:
+        """Remember what `text` and the outcome need of a frame of one of the `NOTED` types. Called by the reader."""
+        self.evidence.note(frame)
+        message = frame.get("message")
+        if frame.get("type") != "assistant" or frame.get("parent_tool_use_id") is not None or type(message) is not dict:
             return
-        error, message = frame.get("error"), frame.get("message")
-        if isinstance(error, str):
-            self._assistant_error = error
-        if not isinstance(message, dict):
-            return
-        if message.get("stop_reason") == "refusal":
-            self._refused = True
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict) and block.get("type") == "text":
@@ -71,7 +69,9 @@ class TurnRecord:
             error = AbortedError("the prompt was dropped before the program began it", reason="cancelled")
             self._finish(Outcome.CANCELLED, error=error)
             return
-        outcome = decide(result, stopped=self.stopped, refused=self._refused, assistant_error=self._assistant_error)
+        outcome = decide(result, self.evidence)
+        if outcome is Outcome.RATE_LIMITED:
+            self.resets_at = self.evidence.reset_time(result, time.time())
         self._finish(outcome, result=result)
 
     def drop(self, error: Exception) -> None:
@@ -177,11 +177,27 @@ class Turn:
         return self._record.text
 
     @property
-    def usage(self) -> dict[str, Any] | None:
-        """The tokens of this turn as the program counts them; None until its result is there."""
-        result = self._record.result
-        usage = result.get("usage") if result else None
-        return usage if isinstance(usage, dict) else None
+    def resets_at(self) -> float | None:
+        """When the limit that ended the turn is lifted, in Unix seconds; see `RateLimitedError`."""
+        return self._record.resets_at
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of this turn, its subagents' too: so far while it runs, all of them once it has ended.
+
+        A turn that was interrupted or failed, or whose program died, has what is known of it. None while nothing is.
+        """
+        return self._connection.conversation.usage_of(self._record)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the turn has cost by the program's own estimate, in dollars.
+
+        None until its result is there, and for ever if the program ends before it. `ResultMessage.total_cost_usd`
+        counts from the start of the session on all measured versions; this is the turn's part of it.
+        """
+        usage = self.usage
+        return usage.cost_usd if usage is not None else None
 
     def __iter__(self) -> Iterator[Message]:
         return self
@@ -208,9 +224,8 @@ class Turn:
         seconds = None if timeout is UNSET else timeout
         with self._connection.interruptible:
             if not wait_event(record.done, Deadline(seconds)):
-                raise WaitTimeoutError(
-                    f"the turn has not ended within {seconds:g} seconds; it goes on", timeout=seconds
-                )
+                text = f"the turn has not ended within {seconds:g} seconds; it goes on: wait again, or interrupt() it"
+                raise WaitTimeoutError(text, timeout=seconds)
         return self._result(check)
 
     def _result(self, check: bool) -> ResultMessage:
@@ -220,7 +235,8 @@ class Turn:
         assert record.result is not None and record.outcome is not None
         message = decode(record.result)
         assert isinstance(message, ResultMessage)
-        error = error_for(record.outcome, message) if check else None
+        resets_at = record.resets_at
+        error = error_for(record.outcome, message, record.evidence, resets_at=resets_at) if check else None
         if error is not None:
             raise error
         return message

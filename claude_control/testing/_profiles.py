@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from claude_control.testing._payloads import PAYLOADS
+
 __all__ = ["PROFILES"]
 
 _OLD_ALIASES = {
@@ -127,6 +129,7 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
             "view_mode": "default",
         },
         "rejected_flags": [],
+        "payloads": PAYLOADS,
         "unreadable": [1, 0.0],
         "rewind": {
             "dry_run": True,

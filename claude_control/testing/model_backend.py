@@ -10,7 +10,7 @@ from typing import Any
 from claude_control.testing.model_choice import Choice, choose
 from claude_control.testing.model_gates import Gates
 from claude_control.testing.model_prompt import Turn
-from claude_control.testing.model_requests import ModelRequest, RequestLog
+from claude_control.testing.model_requests import ModelRequest, RequestLog, SentAnswer
 from claude_control.testing.model_script import Answer, Before, Delay, Drop, Gate, HttpError, StreamError
 
 __all__ = ["MESSAGES_PATH", "DroppedError", "Exchange", "Model"]
@@ -33,8 +33,9 @@ class Model:
         # Tool call ids stay unique when one conversation goes on against another server.
         self._token = secrets.token_hex(4)
         self._numbers = itertools.count(1)
-        self._faults_lock = threading.Lock()
-        self._faults: Counter[object] = Counter()  # how often each fault happened; guarded by the lock
+        self._lock = threading.Lock()  # guards the two below
+        self._faults: Counter[object] = Counter()  # how often each fault happened
+        self._sent: dict[str, SentAnswer] = {}  # by message id; as small as they are, all of them are kept
 
     def message_id(self) -> str:
         """Return a message id that no other message has."""
@@ -56,10 +57,20 @@ class Model:
 
     def count_fault(self, fault: object, times: int | None) -> bool:
         """Tell whether a fault shall happen now, and count it if so."""
-        with self._faults_lock:
+        with self._lock:
             due = times is None or self._faults[fault] < times
             self._faults[fault] += due
         return due
+
+    def note_sent(self, answer: SentAnswer) -> None:
+        """Keep what was sent, in place of what was known of the same message."""
+        with self._lock:
+            self._sent[answer.message_id] = answer
+
+    def sent(self) -> tuple[SentAnswer, ...]:
+        """Return all answers that were begun, oldest first."""
+        with self._lock:
+            return tuple(self._sent.values())
 
 
 class Exchange:
@@ -89,3 +100,8 @@ class Exchange:
         """Tell whether this fault shall happen; to be asked for each fault, in the order of the script."""
         self._faults_met += 1
         return self._model.count_fault((*self._key, self._faults_met), fault.times)
+
+    def note_sent(self, usage: Mapping[str, int], *, whole: bool) -> None:
+        """Note how much of the answer was sent, before it goes out: the program may be quicker than this thread."""
+        answer = SentAnswer(message_id=self.message_id, model=self.model_name, usage=usage, whole=whole)
+        self._model.note_sent(answer)

@@ -112,7 +112,8 @@ class ModelHandler(BaseHTTPRequestHandler):
                 exchange.perform(step)
             elif exchange.fault_due(step):
                 more = {} if step.retry_after is None else {"retry-after": f"{step.retry_after:g}"}
-                text = f"The script answers with status {step.status}."
+                more |= step.headers
+                text = step.text or f"The script answers with status {step.status}."
                 self._send_json(step.status, model_stream.error(step.status, text), more)
                 return True
         return False
@@ -126,19 +127,23 @@ class ModelHandler(BaseHTTPRequestHandler):
                 self._send_json(529, model_stream.error(529, _BREAKS_OFF, kind=part.kind))
                 return
         message = model_stream.message(exchange.answer, message_id=exchange.message_id, model=exchange.model_name)
-        self._send_json(200, message)
+        exchange.note_sent(message["usage"], whole=True)
+        self._send_json(200, message, exchange.answer.headers)
 
     def _send_stream(self, exchange: Exchange) -> None:
         """Send an answer as server-sent events, with its waits and faults in their places."""
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
+        for name, value in exchange.answer.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         try:
             for item in model_stream.play(exchange.answer, message_id=exchange.message_id, model=exchange.model_name):
                 if isinstance(item, Delay | Gate | Drop):
                     exchange.perform(item)
                 elif not isinstance(item, StreamError):
+                    self._note_usage(exchange, item)
                     self._send_event(item)
                 elif exchange.fault_due(item):
                     self._send_event(model_stream.error(529, _BREAKS_OFF, kind=item.kind))
@@ -146,6 +151,13 @@ class ModelHandler(BaseHTTPRequestHandler):
         except GateTimeoutError as error:
             self._send_event(model_stream.error(400, str(error)))
         self._send_chunk(b"")
+
+    def _note_usage(self, exchange: Exchange, event: Mapping[str, Any]) -> None:
+        """Note the token counts that an event of a stream tells."""
+        if event["type"] == "message_start":
+            exchange.note_sent(event["message"]["usage"], whole=False)
+        elif event["type"] == "message_delta":
+            exchange.note_sent(model_stream.usage(exchange.answer), whole=True)
 
     def _send_event(self, event: Mapping[str, Any]) -> None:
         """Send one event of a stream."""

@@ -104,6 +104,7 @@ def _encoded(step: Any) -> dict[str, Any]:
     if isinstance(step, Answer):
         fields["parts"] = [_encoded(part) for part in step.parts]
         fields["usage"] = dict(step.usage)
+        fields["headers"] = dict(step.headers)
     return {"step": type(step).__name__, **fields}
 
 

@@ -11,7 +11,7 @@ from claude_control.deadline import Deadline
 from claude_control.errors import WaitTimeoutError
 from claude_control.testing.model_prompt import scripts_in
 
-__all__ = ["ModelRequest", "RequestLog"]
+__all__ = ["ModelRequest", "RequestLog", "SentAnswer"]
 
 # A request holds a whole conversation, often 100 kB with the program's tools; no test looks further back.
 _KEPT = 1000
@@ -61,6 +61,20 @@ class ModelRequest:
     def answers(self, prompt: str) -> bool:
         """Tell whether the script of this prompt (made by `script`) was in force for the request."""
         return self.script_id is not None and any(found.id == self.script_id for _, _, found in scripts_in(prompt))
+
+
+@attrs.frozen(kw_only=True)
+class SentAnswer:
+    """What an answer of the model says of itself: the tokens in `usage` are what the API would bill.
+
+    `whole` is False while the answer is not at its end, and stays so if it broke off; its output tokens are then those
+    that its beginning says, 1.
+    """
+
+    message_id: str
+    model: str
+    usage: Mapping[str, int]
+    whole: bool
 
 
 class RequestLog:

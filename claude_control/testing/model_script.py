@@ -130,12 +130,15 @@ class StreamError:
 class HttpError:
     """An HTTP error instead of an answer, for the first `times` requests that come to it (None: for all).
 
-    The program retries 429 and the 5xx ones by itself. `retry_after` (seconds) becomes the header of that name.
+    The program retries 429 and the 5xx ones by itself. `retry_after` (seconds) becomes the header of that name, and
+    `headers` are added to it; `text` is what the error says.
     """
 
     status: int = attrs.field(validator=[validators.ge(400), validators.le(599)])
     times: int | None = attrs.field(default=1, kw_only=True, validator=_check_times)
     retry_after: float | None = attrs.field(default=None, kw_only=True)
+    text: str | None = attrs.field(default=None, kw_only=True)
+    headers: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
 
 
 Block: TypeAlias = Text | Words | LongText | Thinking | ToolCall
@@ -149,20 +152,31 @@ class Answer:
 
     A block stays open until the next one begins, so a `Gate` after a `Text` waits in the middle of the stream. An
     answer may begin with a `Delay` or a `Gate`: the message has then started, and nothing of it has come.
-    `stop_reason` is by default `tool_use` or `end_turn`; `usage` holds token counts that replace the server's own.
+    `stop_reason` is by default `tool_use` or `end_turn`, `stop_details` is what the API says with a refusal; `usage`
+    holds token counts that replace the server's own, `headers` are added to the HTTP answer's.
     """
 
     parts: tuple[Part, ...]
     stop_reason: str | None
     usage: Mapping[str, int]
+    stop_details: Mapping[str, Any] | None
+    headers: Mapping[str, str]
 
-    def __init__(self, *parts: Part, stop_reason: str | None = None, usage: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        *parts: Part,
+        stop_reason: str | None = None,
+        usage: Mapping[str, int] | None = None,
+        stop_details: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         for part in parts:
             if not isinstance(part, Part):
                 raise ValueError(f"an answer is made of blocks, Delay, Gate, Drop and StreamError, not {part!r}")
         if not any(isinstance(part, Block) for part in parts):
             raise ValueError("an answer has at least one block")
-        self.__attrs_init__(parts, stop_reason, MappingProxyType(dict(usage or {})))
+        counts, more = MappingProxyType(dict(usage or {})), MappingProxyType(dict(headers or {}))
+        self.__attrs_init__(parts, stop_reason, counts, stop_details, more)
 
 
 Step: TypeAlias = Answer | Block | Before

@@ -16,7 +16,7 @@ from typing import Self
 from claude_control.testing.loopback import LoopbackServer
 from claude_control.testing.model_backend import MESSAGES_PATH, Model
 from claude_control.testing.model_http import ModelHandler
-from claude_control.testing.model_requests import ModelRequest
+from claude_control.testing.model_requests import ModelRequest, SentAnswer
 from claude_control.testing.model_script import Answer, Block, Text
 
 __all__ = ["ModelServer"]
@@ -114,6 +114,11 @@ class ModelServer:
     def requests_dropped(self) -> int:
         """How many older requests are no longer in `requests`."""
         return self._model.log.dropped
+
+    @property
+    def answers(self) -> tuple[SentAnswer, ...]:
+        """What was answered so far, to the program's own requests too, with its token counts."""
+        return self._model.sent()
 
     def wait_for_request(
         self,

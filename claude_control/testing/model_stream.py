@@ -19,7 +19,7 @@ from claude_control.testing.model_script import (
     Words,
 )
 
-__all__ = ["Item", "error", "message", "play"]
+__all__ = ["Item", "error", "message", "play", "usage"]
 
 Item: TypeAlias = dict[str, Any] | Delay | Gate | Drop | StreamError
 """What `play` yields: an event to send, or what the sender has to do before it goes on."""
@@ -49,8 +49,8 @@ _SIGNATURE = "c2lnbmF0dXJl"
 
 def play(answer: Answer, *, message_id: str, model: str) -> Iterator[Item]:
     """Yield the events of a streamed answer, and between them the waits and faults of its parts."""
-    usage = _usage(answer)
-    head = _head(message_id, model, {**usage, "output_tokens": 1})
+    counts = usage(answer)
+    head = _head(message_id, model, {**counts, "output_tokens": 1})
     yield {"type": "message_start", "message": {**head, "content": [], "stop_reason": None}}
     index = -1
     for part in answer.parts:
@@ -62,8 +62,8 @@ def play(answer: Answer, *, message_id: str, model: str) -> Iterator[Item]:
         index += 1
         yield from _block_events(part, index, message_id)
     yield {"type": "content_block_stop", "index": index}
-    delta = {"stop_reason": _stop_reason(answer), "stop_sequence": None}
-    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": usage["output_tokens"]}}
+    delta = {"stop_reason": _stop_reason(answer), "stop_sequence": None, **_stop_details(answer)}
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": counts["output_tokens"]}}
     yield {"type": "message_stop"}
 
 
@@ -71,8 +71,8 @@ def message(answer: Answer, *, message_id: str, model: str) -> dict[str, Any]:
     """Return the answer to a request that does not want a stream; waits and faults are the sender's business."""
     blocks = [part for part in answer.parts if isinstance(part, Block)]
     content = [_block(block, index, message_id) for index, block in enumerate(blocks)]
-    head = _head(message_id, model, _usage(answer))
-    return {**head, "content": content, "stop_reason": _stop_reason(answer)}
+    head = _head(message_id, model, usage(answer))
+    return {**head, "content": content, "stop_reason": _stop_reason(answer), **_stop_details(answer)}
 
 
 def error(status: int, text: str, *, kind: str | None = None) -> dict[str, Any]:
@@ -81,7 +81,12 @@ def error(status: int, text: str, *, kind: str | None = None) -> dict[str, Any]:
     return {"type": "error", "error": {"type": name, "message": text}}
 
 
-def _head(message_id: str, model: str, usage: Mapping[str, int]) -> dict[str, Any]:
+def usage(answer: Answer) -> dict[str, int]:
+    """Return the token counts of a whole answer."""
+    return {**_USAGE, **answer.usage}
+
+
+def _head(message_id: str, model: str, counts: Mapping[str, int]) -> dict[str, Any]:
     """Return the fields of a message that do not depend on its content."""
     return {
         "id": message_id,
@@ -89,19 +94,19 @@ def _head(message_id: str, model: str, usage: Mapping[str, int]) -> dict[str, An
         "role": "assistant",
         "model": model,
         "stop_sequence": None,
-        "usage": usage,
+        "usage": counts,
     }
-
-
-def _usage(answer: Answer) -> dict[str, int]:
-    """Return the token counts of an answer."""
-    return {**_USAGE, **answer.usage}
 
 
 def _stop_reason(answer: Answer) -> str:
     """Return why the model stopped: as the script says, else because it called a tool or was done."""
     calls = any(isinstance(part, ToolCall) for part in answer.parts)
     return answer.stop_reason or ("tool_use" if calls else "end_turn")
+
+
+def _stop_details(answer: Answer) -> dict[str, Any]:
+    """Return the field that tells more of the stop, if the script has it."""
+    return {} if answer.stop_details is None else {"stop_details": dict(answer.stop_details)}
 
 
 def _block_events(block: Block, index: int, message_id: str) -> Iterator[Item]:

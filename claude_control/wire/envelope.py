@@ -10,7 +10,7 @@ import attrs
 
 from claude_control.errors import ProtocolError
 
-__all__ = ["Reply", "cancel", "failure", "read_reply", "request", "success", "user_message"]
+__all__ = ["Reply", "cancel", "failure", "pending_requests", "read_reply", "request", "success", "user_message"]
 
 
 @attrs.frozen
@@ -70,6 +70,13 @@ def read_reply(frame: dict[str, Any]) -> Reply | None:
     return Reply(
         body["request_id"], {} if response is None else response, error, code if isinstance(code, str) else None, frame
     )
+
+
+def pending_requests(frame: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the permission requests that an answer to initialize lists as not answered yet, as whole frames."""
+    body = frame.get("response")
+    listed = body.get("pending_permission_requests") if isinstance(body, dict) else None
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 def expect_dict(reply: Any, subtype: str) -> dict[str, Any]:

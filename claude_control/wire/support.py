@@ -18,21 +18,6 @@ CURRENT = "2.1.332"
 MEASURED = (OLDEST, "2.1.7", CURRENT)
 """The programs that the facts in this package were measured on, oldest first."""
 
-OLD_SUBTYPES = frozenset(
-    {
-        "initialize",
-        "interrupt",
-        "set_permission_mode",
-        "set_model",
-        "set_max_thinking_tokens",
-        "mcp_status",
-        "mcp_message",
-        "mcp_set_servers",
-        "rewind_files",
-    }
-)
-"""All that 2.0.75 and 2.1.7 answer; any other subtype is met with silence."""
-
 
 def parse_version(text: str) -> tuple[int, ...] | None:
     """Return the numbers of "2.1.332" or "2.1.332 (Claude Code)"; None if there are none."""

@@ -38,9 +38,9 @@ def test_program_that_does_not_exist() -> None:
     assert "'no-such-program' does not exist in PATH (/usr/bin:/bin); install it or change `cli_path`" in str(
         refused(["no-such-program"], env={"PATH": "/usr/bin:/bin"})
     )
-    error = refused(["/no/such/program", "--flag=value"])
+    error = refused(["/no/such/program", "--model=value"])
     assert "'/no/such/program' does not exist" in str(error)
-    assert error.command == "/no/such/program --flag=value"
+    assert error.command == "/no/such/program --model=value"
     assert isinstance(error.__cause__, FileNotFoundError)
 
 
@@ -131,7 +131,7 @@ def test_too_many_open_files() -> None:
 def test_error_hides_secrets() -> None:
     """The command in the error is redacted."""
     error = refused(["/no/program", "--key=sk-ant-abcdefgh"])
-    assert error.command == "/no/program '--key=[redacted]'"
+    assert error.command == "/no/program '--key=…'"
 
 
 def test_good_program_is_not_diagnosed(tmp_path: Path) -> None:

@@ -85,6 +85,6 @@ def test_option_may_come_from_a_version_between(fields: dict[str, Any], needs: s
 def test_unknown_version_is_an_error_only_where_it_matters(version: str | None) -> None:
     """A program that does not tell its version is refused the options that depend on it, and started without them."""
     check_supported(Options(), version)
-    with pytest.raises(CLIVersionError, match=r"--effort needs 2\.1\.332") as caught:
+    with pytest.raises(CLIVersionError, match=r"--effort needs Claude Code 2\.1\.332") as caught:
         check_supported(Options(effort="low"), version)
     assert caught.value.phase == "start"

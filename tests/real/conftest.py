@@ -83,7 +83,8 @@ def open_session(program: Program, real_environment: dict[str, str], workspace: 
 
     def open_(**options: Any) -> Session:
         environment = {**real_environment, **options.pop("env", {})}
-        session = Session(cli_path=program.command, cwd=workspace, env=environment, **options)
+        options = {"cli_path": program.command, "cwd": workspace, **options}
+        session = Session(env=environment, **options)
         sessions.append(session)
         return session.open()
 

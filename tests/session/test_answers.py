@@ -9,7 +9,7 @@ import pytest
 
 from claude_control.abort import AbortSignal
 from claude_control.errors import OptionsError
-from claude_control.session.answers import Answers, OpenRequest
+from claude_control.session.answers import REMEMBERED, Answers, OpenRequest
 from tests.threads import together
 
 
@@ -245,3 +245,18 @@ def test_late_answers_are_counted_exactly(wire: Wire) -> None:
 
     together([answer] * 8)
     assert wire.answers.late == 1600
+
+
+def test_open_and_answered_requests_are_known(wire: Wire) -> None:
+    """A request is known while it is open and when it was just answered; one that was withdrawn is not."""
+    assert not wire.answers.knows("r1")
+    request = wire.open()
+    assert wire.answers.knows("r1")
+    assert wire.answers.answer(request, {})
+    assert wire.answers.knows("r1")
+    wire.open("r2")
+    wire.answers.cancel("r2")
+    assert not wire.answers.knows("r2")
+    for number in range(REMEMBERED):
+        wire.answers.answer(wire.open(f"more-{number}"), {})
+    assert not wire.answers.knows("r1")

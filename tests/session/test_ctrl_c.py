@@ -24,7 +24,7 @@ def _main_thread_waits() -> bool:
     while frame is not None:
         names.add(frame.f_code.co_name)
         frame = frame.f_back
-    return bool(names & {"wait_event", "wait_future", "take"})
+    return bool(names & {"wait_event", "wait_future", "take", "wait_idle"})
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from claude_control import errors
+from claude_control.session.evidence import Evidence
 from claude_control.session.outcome import Outcome, decide, error_for
 from claude_control.wire.messages import ResultMessage, decode
 from tests.session.recordings import MODERN, hindsight, recording
@@ -46,13 +47,13 @@ AMBIGUOUS = {"2.0.75/result_error_during_execution", "2.1.7/result_error_during_
 def test_result_of_a_real_program_is_told(sample: Sample) -> None:
     """Every result that a real program wrote has the outcome that was seen, whether or not we had asked for its end."""
     assert decide(sample.raw) == SAMPLED[str(sample)]
-    assert decide(sample.raw, stopped=True) == SAMPLED[str(sample)]
+    assert decide(sample.raw, Evidence(stopped=True)) == SAMPLED[str(sample)]
 
 
 @pytest.mark.parametrize("sample", [one for one in RESULTS if str(one) in AMBIGUOUS], ids=str)
 def test_old_interrupt_is_told_by_who_asked(sample: Sample) -> None:
     """A quiet error of 2.0.75 and 2.1.7 is an interrupt if we asked for one, and a failure if we did not."""
-    assert decide(sample.raw, stopped=True) == Outcome.INTERRUPTED
+    assert decide(sample.raw, Evidence(stopped=True)) == Outcome.INTERRUPTED
     assert decide(sample.raw) == Outcome.EXECUTION_ERROR
 
 
@@ -152,8 +153,8 @@ def test_result_is_told_by_its_signals(fields: dict[str, Any], outcome: Outcome)
 def test_assistant_message_tells_more(refused: bool, error: str | None, outcome: Outcome) -> None:
     """Where the result only says that it is an error, the turn's assistant messages say which; a success stays one."""
     result = {"type": "result", "subtype": "success", "is_error": True, "result": "something"}
-    assert decide(result, refused=refused, assistant_error=error) == outcome
-    assert decide({**result, "is_error": False}, refused=refused, assistant_error=error) == Outcome.COMPLETED
+    assert decide(result, Evidence(refused=refused, error=error)) == outcome
+    assert decide({**result, "is_error": False}, Evidence(refused=refused, error=error)) == Outcome.COMPLETED
 
 
 PLAYED: dict[tuple[str, str], dict[str, Outcome]] = {
@@ -185,7 +186,7 @@ def test_outcomes_of_a_whole_conversation(key: tuple[str, str], outcomes: dict[s
 @given(raw=altered() | json_values.map(lambda value: {"type": "result", "subtype": value, "is_error": value}))
 def test_any_result_has_an_outcome(raw: dict[str, Any]) -> None:
     """Whatever a result holds, it is told, and what is raised for it can be made."""
-    outcome = decide(raw, stopped=True)
+    outcome = decide(raw, Evidence(stopped=True))
     message = decode({**raw, "type": "result"})
     assert isinstance(message, ResultMessage)
     error = error_for(outcome, message)
@@ -212,15 +213,15 @@ def test_failed_outcomes_have_an_error(outcome: Outcome) -> None:
     assert type(error) is ERRORS.get(outcome, type(None))
     if error is not None:
         assert (error.result, error.outcome) == (message, outcome)
-        assert str(error) == f"the turn ended as {outcome.value}: why"
+        assert str(error).startswith(f"the turn ended as {outcome.value}: why; ")
 
 
 def test_errors_say_what_the_program_said() -> None:
     """The text has every error that the program listed, else its result, else says that there is no reason."""
     several = decode({"type": "result", "errors": ["", "one", "two"], "result": "r"})
     nothing = decode({"type": "result"})
-    assert str(error_for(Outcome.EXECUTION_ERROR, several)).endswith(": one; two")
-    assert str(error_for(Outcome.EXECUTION_ERROR, nothing)).endswith(": the program gave no reason")
+    assert str(error_for(Outcome.EXECUTION_ERROR, several)).startswith("the turn ended as execution_error: one; two; ")
+    assert str(error_for(Outcome.EXECUTION_ERROR, nothing)).startswith("the turn ended as execution_error: the program gave no reason; ")
 
 
 def test_error_pickles_with_its_result() -> None:

@@ -1,5 +1,6 @@
 """Whose is this frame? Told from what the real programs wrote, and from anything they might write."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -265,6 +266,35 @@ def test_unnamed_result_is_ours_unless_it_says_otherwise() -> None:
     assert router.route(result(origin={"kind": "task-notification"})) == Decision(Place.PROGRAM)
     assert router.route(result("other")) == Decision(Place.PROGRAM)
     assert router.route(result(subtype="error_during_execution")) == Decision(Place.TURN, ends=True)
+
+
+def test_turn_of_a_scheduled_wakeup_is_the_programs() -> None:
+    """A turn whose init names no prompt keeps its result, which names none either, from our prompt (2.1.332)."""
+    router = modern()
+    router.route(state("running"))
+    router.route(lifecycle("foreign", "started"))
+    router.written("a", ours=True)  # just on its way
+    assert router.route(INIT) == Decision(Place.PROGRAM)
+    assert router.own_turn
+    assert router.route(ASSISTANT) == Decision(Place.PROGRAM)
+    assert router.route(result()) == Decision(Place.PROGRAM)
+    assert not router.own_turn
+    router.route(lifecycle("a", "started"))
+    assert router.route(result("a")) == Decision(Place.TURN, ends=True)
+
+
+@pytest.mark.parametrize("make", [modern, old])
+def test_own_turn_is_seen_from_its_init_to_its_end(make: Callable[[], Router]) -> None:
+    """Where no prompt is out, an init begins a turn of the program's own, and the next result ends it."""
+    router = make()
+    for end in (result(), result(origin={"kind": "task-notification"})):
+        router.route(INIT)
+        assert router.own_turn
+        router.route(end)
+        assert not router.own_turn
+    router.written("a", ours=True)
+    router.route(INIT | {"user_message_uuids": ["a"]})
+    assert not router.own_turn
 
 
 def test_visible_state_frames_go_where_the_turn_is() -> None:

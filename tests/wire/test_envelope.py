@@ -121,3 +121,13 @@ def test_no_answer_raises(body: Any) -> None:
     envelope.read_reply({"type": "control_response", "response": body})
     if isinstance(body, dict):
         envelope.read_reply(answer(**{**body, "request_id": "r1"}))
+
+
+def test_pending_requests_are_found() -> None:
+    """An answer to initialize lists requests that wait; anything else lists none, whatever it holds instead."""
+    asked = {"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool"}}
+    answer = {"subtype": "success", "request_id": "q", "pending_permission_requests": [asked, 5, None]}
+    assert envelope.pending_requests({"type": "control_response", "response": answer}) == [asked]
+    odds: list[dict[str, Any]] = [{}, {"response": []}, {"response": {"pending_permission_requests": "x"}}]
+    for odd in odds:
+        assert envelope.pending_requests(odd) == []

@@ -2,17 +2,17 @@
 
 import attrs
 
-from claude_control.wire import messages
+from claude_control.wire import messages, requests
 from claude_control.wire.content import TextBlock
 from claude_control.wire.fields import WHOLE, WIRE_NAMES, wire_name
 from claude_control.wire.messages.catalogue import MODULES
-from claude_control.wire.record import WireRecord
 
 
 def records() -> list[type]:
-    """Return every message class and part of one."""
+    """Return every message class, request, reply and part of one."""
     found = [getattr(messages, name) for names in MODULES.values() for name in names]
-    return [value for value in found if isinstance(value, type) and issubclass(value, WireRecord)]
+    found += [getattr(requests, name) for name in requests.__all__]
+    return [value for value in found if isinstance(value, type) and attrs.has(value)]
 
 
 def test_name_without_a_row_is_the_same() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from claude_control.wire.support import CURRENT, MEASURED, OLD_SUBTYPES, OLDEST, Program, parse_version
+from claude_control.wire.support import CURRENT, MEASURED, OLDEST, Program, parse_version
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,3 @@ def test_ends_of_the_table() -> None:
     """The oldest and the current program are the ends of what was measured, in order."""
     assert (MEASURED[0], MEASURED[-1]) == (OLDEST, CURRENT)
     assert sorted(MEASURED, key=parse_version) == list(MEASURED)  # type: ignore[arg-type]  # none of them is None
-
-
-def test_old_programs_answer_nine_subtypes() -> None:
-    """The list of what 2.0.75 and 2.1.7 answer is the measured one."""
-    assert len(OLD_SUBTYPES) == 9
-    assert {"interrupt", "mcp_set_servers", "rewind_files"} < OLD_SUBTYPES
-    assert not {"get_context_usage", "end_session", "stop_task"} & OLD_SUBTYPES

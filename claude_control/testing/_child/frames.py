@@ -136,6 +136,10 @@ class Frames:
         frame = {"type": "system", "subtype": "status", "status": status, **extra, **self._ids()}
         return [frame] if self.modern else []
 
+    def system(self, subtype: str, **fields: Any) -> Frame:
+        """A system message of a subtype."""
+        return {"type": "system", "subtype": subtype, **fields, **self._ids()}
+
     def event(self, event: Frame) -> Frame:
         """A `stream_event` frame around one event of the Messages API."""
         named = {"api_message_id": f"msg_{self._messages:06}"} if self.modern else {}

@@ -30,6 +30,11 @@ _OLD = (
     "initialize interrupt set_permission_mode set_model set_max_thinking_tokens mcp_status mcp_message"
     " mcp_set_servers rewind_files"
 ).split()
+# What it answers by what it was told; the rest of what 2.1.332 knows has a payload in its profile.
+_NEW = (
+    "cancel_async_message end_session file_suggestions get_settings get_task_output list_models mcp_call"
+    " mcp_read_resource mcp_reconnect mcp_toggle read_file register_repo_root rename_session set_cwd"
+).split()
 
 
 class ReplyError(Exception):
@@ -51,19 +56,26 @@ class Replies:
         self._program = program
         self._initialized = False
         self._servers: dict[str, object] = {}
+        self._disabled: set[str] = set()
+        self._settings: dict[str, object] = {}
         self._modern = program.frames.modern
 
     def answer(self, frame: Frame) -> None:
         """Answer one request."""
         subtype = frame["request"].get("subtype")
-        known = subtype in _OLD or (self._modern and subtype in ("cancel_async_message", "end_session"))
+        payloads = self._program.script["profile"].get("payloads", {})
+        known = subtype in _OLD or (self._modern and (subtype in _NEW or subtype in payloads))
         if not known and not self._modern:
             return
         try:
             if not known:
                 named = subtype if subtype is not None else "undefined"
                 raise ReplyError(f"Unsupported control request subtype: {named}", "unsupported_request")
-            getattr(self, f"_{subtype}")(frame, frame["request"])
+            answer = getattr(self, f"_{subtype}", None)
+            if answer is not None:
+                answer(frame, frame["request"])
+            else:
+                self.success(frame, payloads[subtype])
         except ReplyError as error:
             self.error(frame, **error.fields)
 
@@ -86,8 +98,8 @@ class Replies:
 
     def learn_hooks(self, hooks: object) -> None:
         """Remember the hooks of an initialize, whoever answers it: the first set on older programs, else the last."""
-        if _readable(hooks) and (self._modern or not self._initialized):
-            self.hooks = dict(hooks) if isinstance(hooks, dict) else {}
+        if isinstance(hooks, dict) and _readable(hooks) and (self._modern or not self._initialized):
+            self.hooks = dict(hooks)
 
     def _initialize(self, frame: Frame, request: Frame) -> None:
         program = self._program
@@ -194,6 +206,69 @@ class Replies:
         cancelled = bool(self._program.turns.drop(chosen))
         self.success(frame, {"cancelled": True, "message_uuid": uuid} if cancelled else {"cancelled": False})
 
+    # -- the conversation and its settings ------------------------------------------------------------------------
+
+    def _rename_session(self, frame: Frame, request: Frame) -> None:
+        title = request.get("title")
+        if not isinstance(title, str) or not title:
+            raise ReplyError("title must be non-empty")
+        self.success(frame)
+        self._program.say(self._program.frames.system("session_title_changed", title=title))
+
+    def _side_question(self, frame: Frame, request: Frame) -> None:
+        told = {"request_id": frame.get("request_id"), "status": "started"}
+        self._program.say(self._program.frames.system("control_request_progress", **told))
+        self.success(frame, self._program.script["profile"]["payloads"]["side_question"])
+
+    def _background_tasks(self, frame: Frame, request: Frame) -> None:
+        self.success(frame, {"backgrounded": False} if request.get("tool_use_id") else {})
+
+    def _get_task_output(self, frame: Frame, request: Frame) -> None:
+        raise ReplyError("get_task_output: no shell or Monitor task with that task_id in this session")
+
+    def _list_models(self, frame: Frame, request: Frame) -> None:
+        self.success(frame, {"models": self._program.script["profile"]["initialize"]["models"]})
+
+    def _apply_flag_settings(self, frame: Frame, request: Frame) -> None:
+        settings = request.get("settings")
+        if not isinstance(settings, dict):
+            raise ReplyError("apply_flag_settings requires `settings` to be an object")
+        kept = {**self._settings, **settings}
+        self._settings = {name: value for name, value in kept.items() if value is not None}
+        self.success(frame)
+
+    def _get_settings(self, frame: Frame, request: Frame) -> None:
+        sources = [{"source": "flagSettings", "settings": self._settings}] if self._settings else []
+        applied = {"model": self._program.frames.model, "effort": "medium"}
+        self.success(frame, {"effective": self._settings, "sources": sources, "applied": applied})
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def _file_suggestions(self, frame: Frame, request: Frame) -> None:
+        names = sorted(name for name in os.listdir() if str(request.get("query")) in name)
+        self.success(frame, {"suggestions": [{"path": name} for name in names], "cwd": os.getcwd()})
+
+    def _read_file(self, frame: Frame, request: Frame) -> None:
+        path = str(request.get("path"))
+        try:
+            with open(path, encoding="utf-8") as file:
+                contents = file.read()
+        except (OSError, ValueError):
+            raise ReplyError(f"read denied: {path}") from None
+        told = {"absPath": os.path.abspath(path), "lossy": False, "requested_path": path}
+        self.success(frame, {"contents": contents, **told})
+
+    def _register_repo_root(self, frame: Frame, request: Frame) -> None:
+        self.success(frame, {"directory": request.get("directory")})
+
+    def _set_cwd(self, frame: Frame, request: Frame) -> None:
+        path = str(request.get("path"))
+        if os.path.isdir(path):
+            self.success(frame, {"status": "ok", "cwd": path, "changed": False, "transcript_relocated": True})
+        else:
+            told = f"Couldn't find a directory at {path}."
+            self.success(frame, {"status": "rejected", "reason": "not_found", "message": told})
+
     def _end_session(self, frame: Frame, request: Frame) -> None:
         self.success(frame)
         self._program.turns.interrupt()
@@ -202,8 +277,33 @@ class Replies:
     # -- MCP ------------------------------------------------------------------------------------------------------
 
     def _mcp_status(self, frame: Frame, request: Frame) -> None:
-        known = [{"name": name, "status": "connected"} for name in self._servers]
+        known = [
+            {"name": name, "status": "disabled" if name in self._disabled else "connected"} for name in self._servers
+        ]
         self.success(frame, {"mcpServers": known})
+
+    def _mcp_reconnect(self, frame: Frame, request: Frame) -> None:
+        self._known_server(request)
+        self.success(frame)
+
+    def _mcp_toggle(self, frame: Frame, request: Frame) -> None:
+        name = self._known_server(request)
+        (self._disabled.discard if request.get("enabled") else self._disabled.add)(name)
+        self.success(frame)
+
+    def _mcp_call(self, frame: Frame, request: Frame) -> None:
+        server = str(request.get("tool")).removeprefix("mcp__").partition("__")[0]
+        raise ReplyError(f"MCP server not connected: {server}")
+
+    def _mcp_read_resource(self, frame: Frame, request: Frame) -> None:
+        name = self._known_server(request)
+        raise ReplyError(f"MCP server {name} has no resource {request.get('uri')}")
+
+    def _known_server(self, request: Frame) -> str:
+        name = str(request.get("serverName"))
+        if name not in self._servers:
+            raise ReplyError(f"Server not found: {name}")
+        return name
 
     def _mcp_message(self, frame: Frame, request: Frame) -> None:
         self.success(frame)

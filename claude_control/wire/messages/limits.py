@@ -34,6 +34,8 @@ class RateLimitInfo(WireRecord):
     error_code: str | None = None
     can_user_purchase_credits: bool | None = None
     has_chargeable_saved_payment_method: bool | None = None
+    unified_windows: dict[str, Any] | None = None
+    """Each limit's own status, utilization and reset time, by its name (2.1.332)."""
 
 
 @attrs.frozen(repr=False)

@@ -1,17 +1,32 @@
 """What every request record has in common."""
 
+import functools
+import typing
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
-from claude_control.errors import ProtocolError
-from claude_control.wire.support import OLDEST
+from claude_control.wire.conformance import FIELDS, SUBTYPES
+from claude_control.wire.fields import wire_name
+from claude_control.wire.record import WireRecord
+from claude_control.wire.requests.replying import read_reply
+from claude_control.wire.support import CURRENT, MEASURED, OLDEST
+
+__all__ = ["SHORT", "EmptyReply", "Request", "newest", "wire_fields"]
 
 ReplyT = TypeVar("ReplyT", covariant=True)
 
+SHORT = 40
+"""How many characters a value may have that an error repeats."""
+
 
 class Request(Generic[ReplyT]):
-    """A request that we send; subclasses are frozen records named for their subtype."""
+    """A request that we send; subclasses are frozen records named for their subtype.
+
+    A field is sent under its wire name (`wire.fields`), unless it has its default. The reply is read into the record
+    that the class is parametrized with. Fields are checked when a request is made: `OptionsError` says what is wrong.
+    """
 
     __slots__ = ()
 
@@ -19,49 +34,64 @@ class Request(Generic[ReplyT]):
 
     def body(self) -> dict[str, Any]:
         """Return the `request` object of the wire: the subtype and its fields."""
-        raise NotImplementedError
+        body: dict[str, Any] = {"subtype": self.subtype}
+        for name, field in wire_fields(type(self)).items():
+            value = getattr(self, field.name)
+            if value != field.default:
+                body[name] = dict(value) if isinstance(value, Mapping) else value
+        return body
 
     def reply(self, response: dict[str, Any]) -> ReplyT:
         """Read the payload of the program's answer (`{}` if it sent none).
 
         Raises `ProtocolError` where a field has the wrong kind of container.
         """
-        raise NotImplementedError
+        kind: Any = type(self)
+        reply: ReplyT = read_reply(_reply_record(kind), response, self.subtype)
+        return reply
 
     def needs(self) -> tuple[str, str]:
-        """Return what of this request is newest, and the oldest measured program that knows it."""
-        return self.subtype, OLDEST
+        """Return what of this request is newest, in words, and the oldest measured program that knows it."""
+        return newest(self.body())
 
 
-@attrs.frozen
-class EmptyReply:
+def wire_fields(record: type[Request[Any]]) -> "dict[str, attrs.Attribute[Any]]":
+    """Return the fields of a request record by what they are called on the wire."""
+    kind: Any = record  # the stubs of attrs and of functools disagree about what can be hashed
+    return _wire_fields(kind)
+
+
+@functools.cache
+def _wire_fields(record: Any) -> "dict[str, attrs.Attribute[Any]]":
+    return {wire_name(record, field.name): field for field in attrs.fields(record)}
+
+
+@functools.cache
+def _reply_record(request: Any) -> type:
+    """Return what a request class is parametrized with: `X` of `class Ask(Request[X])`."""
+    bases = (base for kind in request.__mro__ for base in vars(kind).get("__orig_bases__", ()))
+    reply: type = next(typing.get_args(base)[0] for base in bases if typing.get_origin(base) is Request)
+    return reply
+
+
+def newest(body: dict[str, Any]) -> tuple[str, str]:
+    """Return what of a `request` object is newest, such as "rewind_files(dry_run=True)", and who first knew it.
+
+    A field that is None or False asks for nothing. A subtype that was never measured needs the current program.
+    """
+    subtype = body["subtype"]
+    found = (subtype, SUBTYPES.get(subtype, CURRENT))
+    for name, value in body.items():
+        if value is None or value is False:
+            continue
+        short = isinstance(value, int) or (isinstance(value, str) and len(value) <= SHORT)
+        said = f"{name}={value!r}" if short else f"{name}=…"
+        needs = FIELDS.get((subtype, name), FIELDS.get((subtype, said), OLDEST))
+        if MEASURED.index(needs) > MEASURED.index(found[1]):
+            found = (f"{subtype}({said})", needs)
+    return found
+
+
+@attrs.frozen(repr=False)
+class EmptyReply(WireRecord):
     """An answer that says only that the request was carried out."""
-
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
-
-
-def read_list(response: dict[str, Any], name: str, subtype: str) -> list[Any]:
-    """Return the list `name` of a payload, empty if absent; raises `ProtocolError` if it is no list."""
-    value = response.get(name)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise ProtocolError(f"{name} in the answer to {subtype} is not a list but {type(value).__name__}", raw=response)
-    return value
-
-
-def read_texts(response: dict[str, Any], name: str, subtype: str) -> tuple[str, ...]:
-    """Return the list of texts `name` of a payload, without what is no text."""
-    return tuple(item for item in read_list(response, name, subtype) if isinstance(item, str))
-
-
-def read_text(response: dict[str, Any], name: str) -> str | None:
-    """Return the text `name` of a payload, or None."""
-    value = response.get(name)
-    return value if isinstance(value, str) else None
-
-
-def read_count(response: dict[str, Any], name: str) -> int | None:
-    """Return the whole number `name` of a payload, or None."""
-    value = response.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,15 +1,36 @@
-"""Requests about the files that the program changed."""
+"""Requests about files and directories, and about what the program changed in them."""
 
 from typing import Any, ClassVar
 
 import attrs
 
-from claude_control.errors import OptionsError
-from claude_control.wire.requests.base import Request, read_count, read_text, read_texts
+from claude_control.wire.record import WireRecord
+from claude_control.wire.requests.base import EmptyReply, Request
+from claude_control.wire.requests.checks import check_flag, check_text, one_of, optional, reject, whole_number
+
+__all__ = [
+    "DiffStats",
+    "FileDiffStats",
+    "FileHunks",
+    "FileSuggestions",
+    "FileSuggestionsReply",
+    "GetWorkspaceDiff",
+    "GetWorkspaceDiffReply",
+    "ReadFile",
+    "ReadFileReply",
+    "RegisterRepoRoot",
+    "RegisterRepoRootReply",
+    "RewindFiles",
+    "RewindFilesReply",
+    "SeedReadState",
+    "SetCwd",
+    "SetCwdReply",
+    "WorkspaceDiff",
+]
 
 
-@attrs.frozen
-class RewindFilesReply:
+@attrs.frozen(repr=False)
+class RewindFilesReply(WireRecord):
     """What a rewind did, or would do.
 
     `files_changed` (absolute paths), `insertions` and `deletions` come with a dry run only (2.1.7 and 2.1.332).
@@ -22,7 +43,6 @@ class RewindFilesReply:
     deletions: int | None = None
     skipped_links: int | None = None
     error: str | None = None
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.frozen
@@ -36,32 +56,187 @@ class RewindFiles(Request[RewindFilesReply]):
     subtype: ClassVar[str] = "rewind_files"
 
     user_message_id: str = attrs.field()
-    dry_run: bool = False
+    dry_run: bool = attrs.field(default=False, validator=check_flag)
 
     @user_message_id.validator
     def _text(self, _attribute: object, value: object) -> None:
         if not isinstance(value, str) or not value:
-            text = f"user_message_id must be the uuid of a prompt (turn.uuid), not {value!r}"
-            raise OptionsError(text, field="user_message_id")
+            reject("user_message_id", value, "the uuid of a prompt (turn.uuid)")
 
-    def body(self) -> dict[str, Any]:
-        """Return the wire form."""
-        dry = {"dry_run": True} if self.dry_run else {}
-        return {"subtype": self.subtype, "user_message_id": self.user_message_id, **dry}
 
-    def reply(self, response: dict[str, Any]) -> RewindFilesReply:
-        """Read what was or would be done."""
-        can_rewind = response.get("canRewind")
-        return RewindFilesReply(
-            can_rewind=can_rewind if isinstance(can_rewind, bool) else None,
-            files_changed=read_texts(response, "filesChanged", self.subtype),
-            insertions=read_count(response, "insertions"),
-            deletions=read_count(response, "deletions"),
-            skipped_links=read_count(response, "skippedLinks"),
-            error=read_text(response, "error"),
-            raw=response,
-        )
+@attrs.frozen(repr=False)
+class FileSuggestionsReply(WireRecord):
+    """Dicts with a `path`, relative to `cwd`. The index is built at the first question, which may find nothing."""
 
-    def needs(self) -> tuple[str, str]:
-        """Return 2.1.7 for a dry run."""
-        return ("rewind_files(dry_run=True)", "2.1.7") if self.dry_run else super().needs()
+    suggestions: tuple[dict[str, Any], ...] = ()
+    cwd: str | None = None
+
+
+@attrs.frozen
+class FileSuggestions(Request[FileSuggestionsReply]):
+    """Asks for the files whose names are like a text, as for completing an @ mention; "" lists the top (2.1.332)."""
+
+    subtype: ClassVar[str] = "file_suggestions"
+
+    query: str = attrs.field()
+
+    @query.validator
+    def _text(self, _attribute: object, value: object) -> None:
+        if not isinstance(value, str):
+            reject("query", value, "a text")
+
+
+@attrs.frozen(repr=False)
+class ReadFileReply(WireRecord):
+    """A file's contents, as text, or in base 64 if `encoding` says so.
+
+    `lossy` says that the bytes are no UTF-8, `truncated` that there are more of them. `requested_path` is the path as
+    it was asked for.
+    """
+
+    contents: str = ""
+    abs_path: str | None = None
+    requested_path: str | None = None
+    truncated: bool = False
+    lossy: bool | None = None
+    encoding: str | None = None
+
+
+@attrs.frozen
+class ReadFile(Request[ReadFileReply]):
+    """Reads a file as the program's Read tool may read it (2.1.332).
+
+    What lies outside of the working directories, and what does not exist, is a `ControlRequestError`.
+    """
+
+    subtype: ClassVar[str] = "read_file"
+
+    path: str = attrs.field(validator=check_text)
+    max_bytes: int | None = attrs.field(default=None, validator=optional(whole_number(1)))
+    encoding: str | None = attrs.field(default=None, validator=optional(one_of("utf-8", "base64")))
+
+
+@attrs.frozen
+class SeedReadState(Request[EmptyReply]):
+    """Tells the program that a file was read before, so that it may be edited; `mtime` in milliseconds (2.1.332).
+
+    A file that changed since then has to be read again all the same. The answer never says whether it was taken.
+    """
+
+    subtype: ClassVar[str] = "seed_read_state"
+
+    path: str = attrs.field(validator=check_text)
+    mtime: int = attrs.field(validator=whole_number(0))
+
+
+@attrs.frozen(repr=False)
+class RegisterRepoRootReply(WireRecord):
+    """The directory that was added, resolved."""
+
+    directory: str | None = None
+
+
+@attrs.frozen
+class RegisterRepoRoot(Request[RegisterRepoRootReply]):
+    """Adds a directory inside of the working directory, or of an `add_dirs` one, to those that may be worked in.
+
+    It can bring its CLAUDE.md, plugins and skills along (2.1.332). A directory that is one already is an error.
+    """
+
+    subtype: ClassVar[str] = "register_repo_root"
+
+    directory: str = attrs.field(validator=check_text)
+    reload_claude_md: bool = attrs.field(default=False, validator=check_flag)
+    reload_plugins: bool = attrs.field(default=False, validator=check_flag)
+    reload_skills: bool = attrs.field(default=False, validator=check_flag)
+
+
+@attrs.frozen(repr=False)
+class SetCwdReply(WireRecord):
+    """What became of the change: `status` is "ok", "rejected" or "needs_trust".
+
+    "ok" has `cwd` and whether it `changed`; "rejected" a `reason` and a `message`; "needs_trust" the `directory`, and
+    the `trust_root` that trusting it would cover.
+    """
+
+    status: str = ""
+    cwd: str | None = None
+    changed: bool | None = None
+    transcript_relocated: bool | None = None
+    reason: str | None = None
+    message: str | None = None
+    directory: str | None = None
+    trust_root: str | None = None
+
+
+@attrs.frozen
+class SetCwd(Request[SetCwdReply]):
+    """Moves the session to another directory that the user has trusted (2.1.332)."""
+
+    subtype: ClassVar[str] = "set_cwd"
+
+    path: str = attrs.field(validator=check_text)
+    trusted_directory: str | None = attrs.field(default=None, validator=optional(check_text))
+
+
+@attrs.frozen(repr=False)
+class DiffStats(WireRecord):
+    """How many files and lines a diff has."""
+
+    files_count: int = 0
+    lines_added: int = 0
+    lines_removed: int = 0
+
+
+@attrs.frozen(repr=False)
+class FileDiffStats(WireRecord):
+    """One file of a diff; `status` is "added", "modified" and the like."""
+
+    path: str = ""
+    added: int = 0
+    removed: int = 0
+    is_binary: bool = False
+    is_untracked: bool = False
+    status: str | None = None
+    uncommitted_status: str | None = None
+
+
+@attrs.frozen(repr=False)
+class FileHunks(WireRecord):
+    """The hunks of one file: dicts with oldStart, oldLines, newStart, newLines and `lines`, as `diff -u` has them."""
+
+    path: str = ""
+    hunks: tuple[dict[str, Any], ...] = ()
+
+
+@attrs.frozen(repr=False)
+class WorkspaceDiff(WireRecord):
+    """What differs from the last commit, or from where the branch left the main one; `source` says which.
+
+    `omitted` counts files that were left out; `line_capped`, `skipped_large` and `restricted` name those whose hunks
+    were cut or are not shown.
+    """
+
+    stats: DiffStats | None = None
+    per_file_stats: tuple[FileDiffStats, ...] = ()
+    hunks: tuple[FileHunks, ...] = ()
+    omitted: dict[str, Any] = attrs.field(factory=dict)
+    line_capped: tuple[Any, ...] = ()
+    skipped_large: tuple[Any, ...] = ()
+    restricted: tuple[Any, ...] = ()
+    source: dict[str, Any] = attrs.field(factory=dict)
+    root_id: str | None = None
+
+
+@attrs.frozen(repr=False)
+class GetWorkspaceDiffReply(WireRecord):
+    """The diff; None where the program has none."""
+
+    diff: WorkspaceDiff | None = None
+
+
+@attrs.frozen
+class GetWorkspaceDiff(Request[GetWorkspaceDiffReply]):
+    """Asks how the working tree differs from what is committed (2.1.332)."""
+
+    subtype: ClassVar[str] = "get_workspace_diff"

@@ -5,16 +5,19 @@ from typing import Any, ClassVar
 
 import attrs
 
-from claude_control.wire.requests.base import Request, read_list, read_text, read_texts
+from claude_control.wire.record import WireRecord
+from claude_control.wire.requests.base import Request
 from claude_control.wire.support import Program
 
+__all__ = ["Initialize", "InitializeReply"]
 
-@attrs.frozen
-class InitializeReply:
+
+@attrs.frozen(repr=False)
+class InitializeReply(WireRecord):
     """What the program says of itself at the start.
 
     2.0.75 and 2.1.7 send commands, output styles, models and account only: `version`, `pid` and `capabilities` are then
-    None, None and empty.
+    None, None and empty, and so is what comes after `session_state`.
     """
 
     version: str | None = None
@@ -28,7 +31,14 @@ class InitializeReply:
     account: dict[str, Any] = attrs.field(factory=dict)
     permission_mode: str | None = None
     session_state: str | None = None
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    user_output_styles_dir: str | None = None
+    hooks_applied: bool | None = None
+    plugins_applied: bool | None = None
+    mcp_servers_applied: bool | None = None
+    sdk_mcp_manifests_parked: dict[str, str] = attrs.field(factory=dict)
+    sandbox_enabled: bool | None = None
+    fast_mode_state: str | None = None
+    fast_mode_disabled_reason: str | None = None
 
     @property
     def program(self) -> Program:
@@ -38,7 +48,11 @@ class InitializeReply:
 
 @attrs.frozen
 class Initialize(Request[InitializeReply]):
-    """Opens the control protocol; `fields` are the wire's own: hooks, agents, systemPrompt and so on."""
+    """Opens the control protocol; `fields` are the wire's own: hooks, agents, systemPrompt and so on.
+
+    Sent again to 2.1.332 it tells the present state, and keeps what it does not name. `hooks` then replaces the hooks,
+    and one that is just being asked counts as failed, so that its tool does not run.
+    """
 
     subtype: ClassVar[str] = "initialize"
 
@@ -47,25 +61,3 @@ class Initialize(Request[InitializeReply]):
     def body(self) -> dict[str, Any]:
         """Return the wire form."""
         return {"subtype": self.subtype, **self.fields}
-
-    def reply(self, response: dict[str, Any]) -> InitializeReply:
-        """Read what the program says of itself."""
-        account, pid = response.get("account"), response.get("pid")
-        return InitializeReply(
-            version=read_text(response, "claude_code_version"),
-            pid=pid if isinstance(pid, int) else None,
-            capabilities=read_texts(response, "capabilities", self.subtype),
-            commands=_objects(response, "commands"),
-            agents=_objects(response, "agents"),
-            models=_objects(response, "models"),
-            output_style=read_text(response, "output_style"),
-            available_output_styles=read_texts(response, "available_output_styles", self.subtype),
-            account=account if isinstance(account, dict) else {},
-            permission_mode=read_text(response, "current_permission_mode"),
-            session_state=read_text(response, "session_state"),
-            raw=response,
-        )
-
-
-def _objects(response: dict[str, Any], name: str) -> tuple[dict[str, Any], ...]:
-    return tuple(item for item in read_list(response, name, "initialize") if isinstance(item, dict))

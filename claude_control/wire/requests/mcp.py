@@ -1,19 +1,37 @@
 """Requests about the MCP servers of a session."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
 
-from claude_control.errors import ProtocolError
-from claude_control.wire.requests.base import Request, read_list, read_text
+from claude_control.errors import OptionsError
+from claude_control.wire.record import WireRecord
+from claude_control.wire.requests.base import EmptyReply, Request
+from claude_control.wire.requests.checks import check_flag, check_object, check_text, optional, reject, whole_number
+
+__all__ = [
+    "MCPCall",
+    "MCPCallReply",
+    "MCPReadResource",
+    "MCPReadResourceReply",
+    "MCPReconnect",
+    "MCPResource",
+    "MCPServerStatus",
+    "MCPSetServers",
+    "MCPSetServersReply",
+    "MCPStatus",
+    "MCPStatusReply",
+    "MCPToggle",
+]
 
 
-@attrs.frozen
-class MCPServerStatus:
+@attrs.frozen(repr=False)
+class MCPServerStatus(WireRecord):
     """One MCP server of the session.
 
-    `status` is connected, pending, failed, disabled or needs-auth. `error`, `scope` and `tools` come from 2.1.332
-    (2.1.7 sends `error` too).
+    `status` is connected, pending, failed, disabled or needs-auth. `error` comes from 2.1.7 on, what follows it from
+    2.1.332. `source` says who brought the server: trust that, not its name. `config` may hold secrets.
     """
 
     name: str = ""
@@ -22,15 +40,16 @@ class MCPServerStatus:
     scope: str | None = None
     server_info: dict[str, Any] | None = None
     tools: tuple[dict[str, Any], ...] = ()
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    transport: str | None = None
+    source: str | None = None
+    config: dict[str, Any] | None = attrs.field(default=None, repr=False)
 
 
-@attrs.frozen
-class MCPStatusReply:
+@attrs.frozen(repr=False)
+class MCPStatusReply(WireRecord):
     """Every MCP server of the session."""
 
     servers: tuple[MCPServerStatus, ...] = ()
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
     def __getitem__(self, name: str) -> MCPServerStatus:
         """Return the server called `name`; raises KeyError."""
@@ -46,26 +65,147 @@ class MCPStatus(Request[MCPStatusReply]):
 
     subtype: ClassVar[str] = "mcp_status"
 
+
+@attrs.frozen(repr=False)
+class MCPSetServersReply(WireRecord):
+    """What changed. A server that failed is in `added` too, and `errors` says why, by its name."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    errors: dict[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class MCPSetServers(Request[MCPSetServersReply]):
+    """Replaces the servers that were set before by this request; those of the options and of settings files stay.
+
+    `servers` maps names to configurations, as in `Options.mcp_servers`; a server on stdio needs no `args`. The answer
+    comes when they are connected, or not.
+    """
+
+    subtype: ClassVar[str] = "mcp_set_servers"
+
+    servers: Mapping[str, Mapping[str, Any]] = attrs.field()
+
+    @servers.validator
+    def _configurations(self, _attribute: object, value: object) -> None:
+        # Malformed servers end 2.0.75 and 2.1.7.
+        if not isinstance(value, Mapping):
+            raise OptionsError(
+                "servers must map names to configurations, such as {'lab': {'command': 'lab'}}", field="servers"
+            )
+        for name, server in value.items():
+            _check_server(name, server)
+
     def body(self) -> dict[str, Any]:
-        """Return the wire form."""
-        return {"subtype": self.subtype}
-
-    def reply(self, response: dict[str, Any]) -> MCPStatusReply:
-        """Read the servers."""
-        servers = read_list(response, "mcpServers", self.subtype)
-        return MCPStatusReply(tuple(_read_server(item, response) for item in servers), response)
+        """Return the wire form; 2.1.332 fails on a server on stdio without `args`."""
+        return {"subtype": self.subtype, "servers": {name: _complete(server) for name, server in self.servers.items()}}
 
 
-def _read_server(item: Any, response: dict[str, Any]) -> MCPServerStatus:
-    if not isinstance(item, dict):
-        raise ProtocolError("a server in the answer to mcp_status is not a JSON object", raw=response)
-    info = item.get("serverInfo")
-    return MCPServerStatus(
-        name=read_text(item, "name") or "",
-        status=read_text(item, "status") or "",
-        error=read_text(item, "error"),
-        scope=read_text(item, "scope"),
-        server_info=info if isinstance(info, dict) else None,
-        tools=tuple(tool for tool in read_list(item, "tools", "mcp_status") if isinstance(tool, dict)),
-        raw=item,
-    )
+def _complete(server: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(server) if "url" in server or "args" in server else {**server, "args": []}
+
+
+def _check_server(name: object, server: object) -> None:
+    """Check one configuration; the error does not show what is in it, for it may hold secrets."""
+    if not isinstance(name, str) or not name:
+        reject("servers", name, "a dict whose keys are server names")
+    if not isinstance(server, Mapping):
+        needed = "a dict such as {'command': 'server'}"
+        raise OptionsError(f"servers[{name!r}] must be {needed}, not {type(server).__name__}", field="servers")
+    kind = server.get("type", "stdio")
+    if kind == "sdk":
+        text = f"servers[{name!r}]: servers inside of this process are not implemented yet"
+        raise OptionsError(text, field="servers")
+    needed = "command" if kind == "stdio" else "url"
+    if not isinstance(kind, str) or not isinstance(server.get(needed), str) or not server[needed]:
+        raise OptionsError(f"servers[{name!r}] needs {needed!r}: type {kind!r} is nothing without it", field="servers")
+
+
+@attrs.frozen
+class MCPReconnect(Request[EmptyReply]):
+    """Connects a server anew, and waits for it (2.1.332); an unknown one is a `ControlRequestError`."""
+
+    subtype: ClassVar[str] = "mcp_reconnect"
+
+    server_name: str = attrs.field(validator=check_text)
+
+
+@attrs.frozen
+class MCPToggle(Request[EmptyReply]):
+    """Switches a server off, with its tools, or on again (2.1.332); an unknown one is a `ControlRequestError`."""
+
+    subtype: ClassVar[str] = "mcp_toggle"
+
+    server_name: str = attrs.field(validator=check_text)
+    enabled: bool = attrs.field(validator=check_flag)
+
+
+@attrs.frozen(repr=False)
+class MCPCallReply(WireRecord):
+    """What a tool returned: `content` is a text or a list of content blocks.
+
+    `is_error` can be True with `soft_error_result` only. `staging` says what became of staged files.
+    """
+
+    content: str | list | None = None  # type: ignore[type-arg]  # the reader tests the class alone
+    structured_content: Any = None
+    is_error: bool = False
+    meta: dict[str, Any] | None = None
+    staging: dict[str, Any] | None = None
+
+
+@attrs.frozen
+class MCPCall(Request[MCPCallReply]):
+    """Calls a tool of a server that the program runs, without the model and, unless asked for, without permission.
+
+    `tool` is its full name, "mcp__server__tool". A tool that fails is a `ControlRequestError`, or with
+    `soft_error_result` a reply that says so. `check_permissions` lets the rules, hooks and the permission callback
+    decide, as for a call of the model's. `result_not_for_model` gives the server's own blocks, uncut. `timeout_ms` is
+    for the tool; give the call a longer `timeout`. Files are staged in cloud sessions only (2.1.332).
+    """
+
+    subtype: ClassVar[str] = "mcp_call"
+
+    tool: str = attrs.field(validator=check_text)
+    arguments: Mapping[str, Any] = attrs.field(factory=dict, validator=check_object)
+    soft_error_result: bool = attrs.field(default=False, validator=check_flag)
+    result_not_for_model: bool = attrs.field(default=False, validator=check_flag)
+    check_permissions: bool = attrs.field(default=False, validator=check_flag)
+    timeout_ms: int | None = attrs.field(default=None, validator=optional(whole_number(1)))
+    expires_at: str | None = attrs.field(default=None, validator=optional(check_text))
+    input_files: list[dict[str, Any]] | None = None
+    output_files: list[dict[str, Any]] | None = None
+
+
+@attrs.frozen(repr=False)
+class MCPResource(WireRecord):
+    """A part of a resource: a `text`, or a `blob` in base 64. It is a stranger's; show HTML in a sandbox only."""
+
+    uri: str = ""
+    mime_type: str | None = None
+    text: str | None = None
+    blob: str | None = None
+    meta: dict[str, Any] | None = None
+
+
+@attrs.frozen(repr=False)
+class MCPReadResourceReply(WireRecord):
+    """The parts of a resource."""
+
+    contents: tuple[MCPResource, ...] = ()
+
+
+@attrs.frozen
+class MCPReadResource(Request[MCPReadResourceReply]):
+    """Reads a page that a server offers for showing what its tools do (2.1.332)."""
+
+    subtype: ClassVar[str] = "mcp_read_resource"
+
+    server_name: str = attrs.field(validator=check_text)
+    uri: str = attrs.field()
+
+    @uri.validator
+    def _page(self, _attribute: object, value: object) -> None:
+        if not isinstance(value, str) or not value.startswith("ui://"):
+            reject("uri", value, "a text that begins with 'ui://'; the program reads no other")

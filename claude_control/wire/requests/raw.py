@@ -1,4 +1,4 @@
-"""A request of a kind that this package has no record for."""
+"""A request made by hand: a subtype and its fields as on the wire."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,17 +6,12 @@ from typing import Any
 import attrs
 
 from claude_control.errors import OptionsError
-from claude_control.wire.requests.base import Request
-from claude_control.wire.requests.files import RewindFiles
-from claude_control.wire.requests.mcp import MCPStatus
-from claude_control.wire.requests.steering import Interrupt, SetMaxThinkingTokens, SetModel, SetPermissionMode
-from claude_control.wire.support import CURRENT, OLD_SUBTYPES, OLDEST
+from claude_control.wire.requests.base import Request, newest, wire_fields
+from claude_control.wire.requests.catalogue import RECORDS
+
+__all__ = ["RawRequest"]
 
 _RESERVED = frozenset({"initialize", "mcp_message"})  # open() and the tool servers send these, at the right time
-_RECORDS: dict[str, type[Request[Any]]] = {
-    record.subtype: record
-    for record in (Interrupt, SetPermissionMode, SetModel, SetMaxThinkingTokens, MCPStatus, RewindFiles)
-}
 
 
 @attrs.frozen
@@ -35,10 +30,6 @@ class RawRequest(Request[dict[str, Any]]):
             raise OptionsError(
                 f"the fields of {self.subtype} must be a dict with texts as keys, not {value!r}", field="fields"
             )
-        if self.subtype == "mcp_set_servers":  # malformed, it kills 2.0.75 and 2.1.7
-            servers = value.get("servers")
-            if not isinstance(servers, Mapping) or not all(isinstance(config, Mapping) for config in servers.values()):
-                raise OptionsError("mcp_set_servers needs `servers`, a dict of configurations (dicts)", field="servers")
 
     @subtype.validator
     def _text(self, _attribute: object, value: object) -> None:
@@ -50,11 +41,16 @@ class RawRequest(Request[dict[str, Any]]):
 
         Raises `OptionsError` for wrong fields.
         """
-        record = _RECORDS.get(self.subtype)
+        record = RECORDS.get(self.subtype)
         if record is None:
             return None
+        known = wire_fields(record)
+        unknown = [name for name in self.fields if name not in known and name != "subtype"]
+        if unknown:
+            text = f"{self.subtype} has no field {unknown[0]!r}; it has {', '.join(known) or 'none'}"
+            raise OptionsError(text, field="fields")
         try:
-            return record(**self.fields)
+            return record(**{known[name].name: value for name, value in self.fields.items() if name in known})
         except TypeError as error:
             raise OptionsError(f"fields of {self.subtype}: {error}", field="fields") from error
 
@@ -69,6 +65,4 @@ class RawRequest(Request[dict[str, Any]]):
     def needs(self) -> tuple[str, str]:
         """Return what its record says, or the oldest program that answers the subtype."""
         typed = self.typed()
-        if typed is not None:
-            return typed.needs()
-        return self.subtype, OLDEST if self.subtype in OLD_SUBTYPES else CURRENT
+        return newest(self.body()) if typed is None else typed.needs()

@@ -5,15 +5,32 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.errors import OptionsError
-from claude_control.wire.requests.base import EmptyReply, Request, read_text, read_texts
-from claude_control.wire.support import CURRENT
+from claude_control.unset import UNSET, Unset
+from claude_control.wire.record import WireRecord
+from claude_control.wire.requests.base import EmptyReply, Request
+from claude_control.wire.requests.checks import check_flag, check_text, optional, reject
+
+__all__ = [
+    "PERMISSION_MODES",
+    "CancelAsyncMessage",
+    "CancelAsyncMessageReply",
+    "Interrupt",
+    "InterruptReply",
+    "SetMaxThinkingTokens",
+    "SetModel",
+    "SetModelReply",
+    "SetPermissionMode",
+    "SetPermissionModeReply",
+]
 
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto", "manual")
 """The modes that 2.1.332 takes; "auto" and "manual" are unknown to 2.0.75 and 2.1.7."""
 
+_DISPLAYS = ("summarized", "omitted", "highlights")
 
-@attrs.frozen
-class InterruptReply:
+
+@attrs.frozen(repr=False)
+class InterruptReply(WireRecord):
     """The receipt of an interrupt.
 
     `still_queued` has the uuids of prompts that were not begun and will still run, `cancelled` of those dropped on
@@ -22,7 +39,6 @@ class InterruptReply:
 
     still_queued: tuple[str, ...] = ()
     cancelled: tuple[str, ...] = ()
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.frozen
@@ -34,31 +50,17 @@ class Interrupt(Request[InterruptReply]):
 
     subtype: ClassVar[str] = "interrupt"
 
-    cancel_queued: bool = False
-
-    def body(self) -> dict[str, Any]:
-        """Return the wire form."""
-        return {"subtype": self.subtype, **({"cancel_queued": True} if self.cancel_queued else {})}
-
-    def reply(self, response: dict[str, Any]) -> InterruptReply:
-        """Read the receipt."""
-        queued = read_texts(response, "still_queued", self.subtype)
-        return InterruptReply(queued, read_texts(response, "cancelled", self.subtype), response)
-
-    def needs(self) -> tuple[str, str]:
-        """Return 2.1.332 for `cancel_queued`."""
-        return ("interrupt(cancel_queued=True)", CURRENT) if self.cancel_queued else super().needs()
+    cancel_queued: bool = attrs.field(default=False, validator=check_flag)
 
 
-@attrs.frozen
-class SetPermissionModeReply:
+@attrs.frozen(repr=False)
+class SetPermissionModeReply(WireRecord):
     """The permission mode that is now in force.
 
     The program may map the one asked for ("manual" becomes "default" on 2.1.332).
     """
 
     mode: str | None = None
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.frozen
@@ -80,28 +82,12 @@ class SetPermissionMode(Request[SetPermissionModeReply]):
                 f"permission mode {value!r} is unknown; use one of {', '.join(PERMISSION_MODES)}", field="mode"
             )
 
-    def body(self) -> dict[str, Any]:
-        """Return the wire form."""
-        return {"subtype": self.subtype, "mode": self.mode}
 
-    def reply(self, response: dict[str, Any]) -> SetPermissionModeReply:
-        """Read the mode."""
-        return SetPermissionModeReply(read_text(response, "mode"), response)
-
-    def needs(self) -> tuple[str, str]:
-        """Return 2.1.332 for the modes that came later."""
-        return (f"permission mode {self.mode!r}", CURRENT) if self.mode in ("auto", "manual") else super().needs()
-
-
-@attrs.frozen
-class SetModelReply:
-    """The model that the next request to the API will name, as the program resolved it (2.1.332.
-
-    None on older programs).
-    """
+@attrs.frozen(repr=False)
+class SetModelReply(WireRecord):
+    """The model that the next request to the API will name, as 2.1.332 resolved it; None on older programs."""
 
     model: str | None = None
-    raw: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.frozen
@@ -113,57 +99,54 @@ class SetModel(Request[SetModelReply]):
 
     subtype: ClassVar[str] = "set_model"
 
-    model: str | None = attrs.field(default=None)
-
-    @model.validator
-    def _text(self, _attribute: object, value: object) -> None:
-        # A number makes 2.0.75 and 2.1.7 crash at the next prompt, an empty text makes them call the API without a
-        # model.
-        if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise OptionsError(f"model must be a name or None, not {value!r}", field="model")
+    # A number makes 2.0.75 and 2.1.7 crash at the next prompt, an empty text makes them call the API without a model.
+    model: str | None = attrs.field(default=None, validator=optional(check_text))
 
     def body(self) -> dict[str, Any]:
-        """Return the wire form."""
+        """Return the wire form; the default is asked for by null, which every program knows."""
         return {"subtype": self.subtype, "model": self.model}
-
-    def reply(self, response: dict[str, Any]) -> SetModelReply:
-        """Read the model."""
-        return SetModelReply(read_text(response, "model"), response)
 
 
 @attrs.frozen
 class SetMaxThinkingTokens(Request[EmptyReply]):
-    """Limits the tokens spent on thinking from the next turn on; None or 0 turns it off.
+    """Limits the tokens spent on thinking from the next turn on; 0 turns it off.
 
-    `thinking_display` says what is shown (2.1.332).
+    None goes back to the session's own setting (2.1.332), or turns it off (older programs). `thinking_display` says
+    what is shown of it, None what the program shows by itself (2.1.332); "highlights" is for Anthropic's own hosts.
     """
 
     subtype: ClassVar[str] = "set_max_thinking_tokens"
 
-    max_thinking_tokens: int | None = attrs.field(default=None)
-    thinking_display: str | None = attrs.field(default=None)
+    max_thinking_tokens: int | Unset | None = attrs.field(default=UNSET)
+    thinking_display: str | Unset | None = attrs.field(default=UNSET)
 
     @max_thinking_tokens.validator
     def _count(self, _attribute: object, value: object) -> None:
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-            text = f"max_thinking_tokens must be a number from 0 or None, not {value!r}"
-            raise OptionsError(text, field="max_thinking_tokens")
+        if value is None or value is UNSET:
+            return
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            reject("max_thinking_tokens", value, "a whole number from 0 or None")
 
     @thinking_display.validator
     def _display(self, _attribute: object, value: object) -> None:
-        if value not in (None, "summarized", "omitted", "highlights"):
-            text = f"thinking_display must be 'summarized', 'omitted', 'highlights' or None, not {value!r}"
-            raise OptionsError(text, field="thinking_display")
+        if value is UNSET and self.max_thinking_tokens is UNSET:
+            raise OptionsError("give max_thinking_tokens, thinking_display or both", field="max_thinking_tokens")
+        if value not in (None, UNSET, *_DISPLAYS):
+            reject("thinking_display", value, f"one of {', '.join(_DISPLAYS)} or None")
 
-    def body(self) -> dict[str, Any]:
-        """Return the wire form."""
-        display = {"thinking_display": self.thinking_display} if self.thinking_display else {}
-        return {"subtype": self.subtype, "max_thinking_tokens": self.max_thinking_tokens, **display}
 
-    def reply(self, response: dict[str, Any]) -> EmptyReply:
-        """Read nothing."""
-        return EmptyReply(response)
+@attrs.frozen(repr=False)
+class CancelAsyncMessageReply(WireRecord):
+    """Whether a prompt was dropped; `message_uuid` is there if so."""
 
-    def needs(self) -> tuple[str, str]:
-        """Return 2.1.332 for `thinking_display`."""
-        return ("thinking_display", CURRENT) if self.thinking_display else super().needs()
+    cancelled: bool = False
+    message_uuid: str | None = None
+
+
+@attrs.frozen
+class CancelAsyncMessage(Request[CancelAsyncMessageReply]):
+    """Drops a prompt that the program holds and has not begun, by the uuid that `send()` returned (2.1.332)."""
+
+    subtype: ClassVar[str] = "cancel_async_message"
+
+    message_uuid: str = attrs.field(validator=check_text)

@@ -1,17 +1,21 @@
 """Control requests are answered as the program of each version answers them."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from claude_control.testing.scripted_cli import ScriptedCLI
+from claude_control.wire.requests import RECORDS
 from tests.testing.pipes import Pipes, shapes
+from tests.wire.requests.replies import Exchange, exchange, exchanges
 
 Make = Callable[..., ScriptedCLI]
 
 MODERN = "2.1.332"
 OLD = ("2.1.7", "2.0.75")
+SAMPLES = [exchange(f"2.1.332/{subtype}") for subtype in sorted(RECORDS) if subtype != "rewind_files"]
 
 
 def test_initialize_is_answered_like_the_current_program(make: Make) -> None:
@@ -195,3 +199,47 @@ def test_missing_servers_end_an_old_program(make: Make) -> None:
         pipes.request("mcp_set_servers")
         assert pipes.rest() == []
         assert pipes.code() == 1
+
+
+@pytest.mark.parametrize("one", SAMPLES, ids=lambda one: one.request["subtype"])
+def test_answers_are_shaped_like_the_real_ones(make: Make, one: Exchange, tmp_path: Path) -> None:
+    """Every request of the catalogue is answered, with fields that the real program's answers have."""
+    (tmp_path / "a.txt").write_text("one")
+    subtype, fields = one.request["subtype"], {key: value for key, value in one.request.items() if key != "subtype"}
+    with Pipes(make()) as pipes:
+        pipes.request("mcp_set_servers", "r0", servers={"lab": {"command": "x", "args": []}})
+        pipes.response("r0")
+        pipes.request(subtype, **fields)
+        response = pipes.response()
+    if response["subtype"] == "error":
+        assert subtype in ("get_task_output", "mcp_call", "mcp_read_resource", "read_file")
+        assert response["error"]
+    else:
+        seen = [set(sample.reply.response) for sample in exchanges() if sample.request["subtype"] == subtype]
+        assert set(response.get("response") or {}) <= set.union(*seen)
+
+
+def test_settings_are_remembered(make: Make) -> None:
+    """Flag settings are told by get_settings, by their latest values; null takes one away."""
+    with Pipes(make()) as pipes:
+        for number, settings in enumerate([{"a": 1, "b": 2}, {"a": None, "c": 3}]):
+            pipes.request("apply_flag_settings", f"s{number}", settings=settings)
+            pipes.response(f"s{number}")
+        pipes.request("get_settings")
+        assert pipes.response()["response"]["effective"] == {"b": 2, "c": 3}
+
+
+def test_servers_can_be_switched_off(make: Make) -> None:
+    """A server that was set is disabled and enabled again; one that was not is unknown."""
+    with Pipes(make()) as pipes:
+        pipes.request("mcp_set_servers", "r0", servers={"lab": {"command": "x", "args": []}})
+        pipes.response("r0")
+        seen = []
+        for number, enabled in enumerate((False, True)):
+            pipes.request("mcp_toggle", f"t{number}", serverName="lab", enabled=enabled)
+            pipes.response(f"t{number}")
+            pipes.request("mcp_status", f"q{number}")
+            seen.append(pipes.response(f"q{number}")["response"]["mcpServers"][0]["status"])
+        assert seen == ["disabled", "connected"]
+        pipes.request("mcp_toggle", serverName="none", enabled=True)
+        assert pipes.response()["error"] == "Server not found: none"

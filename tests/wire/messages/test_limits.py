@@ -1,7 +1,4 @@
-"""Messages about limits and troubles at the API.
-
-No program wrote a rate limit while it was measured: these follow its type declarations.
-"""
+"""Messages about limits and troubles at the API; what 2.1.332 wrote of them is among the golden samples."""
 
 from typing import Any
 

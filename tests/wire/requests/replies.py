@@ -2,14 +2,29 @@
 
 import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from claude_control.wire.envelope import Reply, read_reply
+from claude_control.wire.fields import wire_name
+from claude_control.wire.record import WireRecord
+from claude_control.wire.requests.replying import camel
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+
+# What no field stands for, by record: said of the program's own screens and of Anthropic's own hosts.
+RAW_ONLY: dict[str, frozenset[str]] = {
+    "InitializeReply": frozenset(
+        """
+        hook_on_failure_supported hooks_when_unanswered_kept other_hook_ask_outranks_host feedback_mode
+        analytics_disabled remote_control_auto_enable remote_control_auto_connect_default remote_control_available
+        remote_control_auto_on_by_default ide_rc_auto_enable_gate
+        """.split()
+    )
+}
 
 
 @attrs.frozen
@@ -46,3 +61,35 @@ def exchange(name: str) -> Exchange:
 def _read(file: Path) -> Exchange:
     content = json.loads(file.read_text(encoding="utf-8"))
     return Exchange(file.parts[-3], file.stem, content["request"], tuple(content["answers"]))
+
+
+def unread(record: WireRecord) -> Iterator[str]:
+    """Yield the keys of a reply, and of its parts, that no field stands for or whose value no field took."""
+    name = type(record).__name__
+    keys: dict[str, str] = {}
+    for field in attrs.fields(type(record)):
+        wire = wire_name(type(record), field.name)
+        keys |= {wire: field.name} if wire != field.name else {wire: field.name, camel(wire): field.name}
+    for key, value in record.raw.items():
+        if key in RAW_ONLY.get(name, ()):
+            continue
+        if key not in keys:
+            yield f"{name} has no field for {key}"
+        elif value is not None and plain(getattr(record, keys[key])) != value:
+            yield f"{name}.{keys[key]} did not take {value!r}"
+        else:
+            yield from (said for part in parts(getattr(record, keys.get(key, "raw"))) for said in unread(part))
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a record as JSON has it."""
+    if isinstance(value, WireRecord):
+        return value.raw
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def parts(value: Any) -> list[WireRecord]:
+    """Return the records that a value of a record is or holds."""
+    if isinstance(value, WireRecord):
+        return [value]
+    return [part for item in value for part in parts(item)] if isinstance(value, tuple) else []

@@ -1,59 +1,37 @@
 """What every request record has in common."""
 
-from typing import Any, ClassVar
+import types
+from typing import ClassVar
 
 import attrs
 import pytest
 
-from claude_control.errors import ProtocolError
 from claude_control.wire import requests
-from claude_control.wire.requests.base import EmptyReply, Request, read_count, read_list, read_text, read_texts
-from claude_control.wire.support import OLDEST
+from claude_control.wire.requests.base import SHORT, EmptyReply, Request, newest
+from claude_control.wire.support import CURRENT, OLDEST
 
 
-def test_list_is_read() -> None:
-    """A list is itself, a missing or null one is empty, anything else is an error with the payload."""
-    assert read_list({"a": [1]}, "a", "s") == [1]
-    assert read_list({}, "a", "s") == read_list({"a": None}, "a", "s") == []
-    wrongs: list[Any] = ["text", {}, 0, False]
-    for wrong in wrongs:
-        payload = {"a": wrong}
-        with pytest.raises(ProtocolError) as caught:
-            read_list(payload, "a", "s")
-        assert caught.value.raw is payload
-
-
-def test_texts_are_read() -> None:
-    """Of a list of texts what is no text is left out."""
-    assert read_texts({"a": ["x", None, 5, ["y"], "z"]}, "a", "s") == ("x", "z")
-
-
-@pytest.mark.parametrize("wrong", [None, 5, [], {}, True], ids=repr)
-def test_text_is_read(wrong: Any) -> None:
-    """A text is itself, also an empty one; anything else is None."""
-    assert read_text({"a": ""}, "a") == ""
-    assert read_text({}, "a") is read_text({"a": wrong}, "a") is None
-
-
-@pytest.mark.parametrize("wrong", [None, "5", 5.0, [], True, False], ids=repr)
-def test_count_is_read(wrong: Any) -> None:
-    """A whole number is itself, also 0; anything else, truth values among them, is None."""
-    assert read_count({"a": 0}, "a") == 0
-    assert read_count({}, "a") is read_count({"a": wrong}, "a") is None
-
-
-def test_request_needs_the_oldest_program() -> None:
-    """A request without special fields is known to every measured program."""
+def test_unmeasured_request_needs_the_current_program() -> None:
+    """A request of a subtype that was never measured is kept from the programs that would not answer it."""
 
     @attrs.frozen
     class Plain(Request[EmptyReply]):
         subtype: ClassVar[str] = "plain"
 
-    assert Plain().needs() == ("plain", OLDEST)
-    with pytest.raises(NotImplementedError):
-        Plain().body()
-    with pytest.raises(NotImplementedError):
-        Plain().reply({})
+    assert Plain().needs() == ("plain", CURRENT)
+    assert Plain().reply({"a": 1}).raw == {"a": 1}
+
+
+def test_newest_part_is_named() -> None:
+    """What a request needs is that of its newest part; what is None or False is no part of it."""
+    assert newest({"subtype": "rewind_files", "user_message_id": "u"}) == ("rewind_files", "2.0.75")
+    assert newest({"subtype": "rewind_files", "dry_run": True}) == ("rewind_files(dry_run=True)", "2.1.7")
+    assert newest({"subtype": "rewind_files", "dry_run": False}) == ("rewind_files", "2.0.75")
+    assert newest({"subtype": "interrupt", "cancel_queued": [1]}) == ("interrupt(cancel_queued=…)", CURRENT)
+    assert newest({"subtype": "set_max_thinking_tokens", "thinking_display": None})[1] == OLDEST
+    long = {"subtype": "set_max_thinking_tokens", "thinking_display": "x" * (SHORT + 1)}
+    assert newest(long)[0] == "set_max_thinking_tokens(thinking_display=…)"
+    assert newest({"subtype": "get_status"}) == ("get_status", CURRENT)
 
 
 def test_records_are_frozen_values() -> None:
@@ -64,9 +42,23 @@ def test_records_are_frozen_values() -> None:
         requests.SetModel("a").model = "b"  # type: ignore[misc]
 
 
-def test_package_exports_every_record() -> None:
-    """Every request with a record of its own, and its reply, is found in the package."""
-    assert {"Interrupt", "InterruptReply", "SetModel", "RewindFiles", "MCPStatus", "RawRequest"} <= set(
-        requests.__all__
-    )
-    assert all(getattr(requests, name) is not None for name in requests.__all__)
+def test_defaults_are_not_sent() -> None:
+    """A field is sent under its wire name unless it has its default; mappings are sent as dicts."""
+    assert requests.MCPToggle("lab", False).body() == {"subtype": "mcp_toggle", "serverName": "lab", "enabled": False}
+    assert requests.ReadFile("a", encoding="base64").body() == {
+        "subtype": "read_file",
+        "path": "a",
+        "encoding": "base64",
+    }
+    settings = types.MappingProxyType({"model": None})
+    assert type(requests.ApplyFlagSettings(settings).body()["settings"]) is dict
+
+
+def test_subclass_reads_the_same_reply() -> None:
+    """A request derived from another is answered by the same record."""
+
+    @attrs.frozen
+    class Ask(requests.GetPlan):
+        pass
+
+    assert isinstance(Ask().reply({"exists": True}), requests.GetPlanReply)

@@ -14,7 +14,7 @@ def test_dry_run_is_read() -> None:
     for version in ("2.1.7", "2.1.332"):
         payload = exchange(f"{version}/rewind_files").reply.response
         reply = RewindFiles("u", dry_run=True).reply(payload)
-        assert reply == RewindFilesReply(True, ("/repo/b.txt",), 1, 1, None, None, payload)
+        assert reply == RewindFilesReply(True, ("/repo/b.txt",), 1, 1)
 
 
 def test_rewind_is_read() -> None:

@@ -51,6 +51,6 @@ def test_program_is_told_by_what_it_sends(payload: dict[str, Any], program: Prog
 
 
 def test_odd_parts_are_left_out() -> None:
-    """Commands, agents and models that are no objects are left out, and an odd account is empty."""
-    reply = Initialize().reply({"commands": ["x", {"name": "y"}], "account": [], "capabilities": [1, "a"]})
+    """Commands, agents and models that are no objects are left out, as are capabilities that are no texts."""
+    reply = Initialize().reply({"commands": ["x", {"name": "y"}], "account": None, "capabilities": [1, "a"]})
     assert (reply.commands, reply.account, reply.capabilities) == (({"name": "y"},), {}, ("a",))

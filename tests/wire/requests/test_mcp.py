@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from claude_control.errors import ProtocolError
-from claude_control.wire.requests import MCPServerStatus, MCPStatus
+from claude_control.errors import OptionsError, ProtocolError
+from claude_control.wire.requests import MCPServerStatus, MCPSetServers, MCPStatus
 from tests.wire.requests.replies import exchanges
 
 
@@ -52,8 +52,43 @@ def test_odd_server_is_read() -> None:
         "status": None,
         "error": [],
         "scope": {},
-        "serverInfo": "x",
+        "serverInfo": None,
         "tools": ["a", {"name": "b"}],
     }
     server = MCPStatus().reply({"mcpServers": [odd]}).servers[0]
     assert server == MCPServerStatus(tools=({"name": "b"},), raw=odd)
+
+
+@pytest.mark.parametrize(
+    ("servers", "told"),
+    [
+        (None, "servers must map names"),
+        ([], "servers must map names"),
+        ({"": {"command": "x"}}, "keys are server names"),
+        ({5: {"command": "x"}}, "keys are server names"),
+        ({"lab": None}, "'lab'"),
+        ({"lab": {}}, "needs 'command'"),
+        ({"lab": {"command": ""}}, "needs 'command'"),
+        ({"lab": {"type": "http", "command": "x"}}, "needs 'url'"),
+        ({"lab": {"type": 5, "url": "x"}}, "'lab'"),
+        ({"lab": {"type": "sdk", "name": "lab"}}, "not implemented yet"),
+    ],
+    ids=repr,
+)
+def test_malformed_servers_are_refused(servers: Any, told: str) -> None:
+    """Servers that would end 2.0.75 and 2.1.7, or that cannot run, are refused and never sent."""
+    with pytest.raises(OptionsError, match=told) as caught:
+        MCPSetServers(servers)
+    assert caught.value.field == "servers"
+
+
+def test_servers_are_completed() -> None:
+    """A server on stdio is sent with `args`, without which 2.1.332 fails; the others as they are given."""
+    given: dict[str, dict[str, Any]] = {
+        "a": {"command": "x"},
+        "b": {"type": "http", "url": "u"},
+        "c": {"command": "x", "args": ["y"]},
+    }
+    sent = MCPSetServers(given).body()["servers"]
+    assert sent == {**given, "a": {"command": "x", "args": []}}
+    assert "args" not in given["a"]

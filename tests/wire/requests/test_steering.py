@@ -35,7 +35,7 @@ def test_old_modes_need_no_newer_program(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["auto", "manual"])
 def test_new_modes_need_a_newer_program(mode: str) -> None:
     """The modes that 2.0.75 and 2.1.7 would store without knowing them are kept from them."""
-    assert SetPermissionMode(mode).needs() == (f"permission mode {mode!r}", CURRENT)
+    assert SetPermissionMode(mode).needs() == (f"set_permission_mode(mode={mode!r})", CURRENT)
 
 
 @pytest.mark.parametrize("mode", ["bogus", "Plan", "", "delegate", None, 5, ["plan"], {}], ids=repr)
@@ -85,8 +85,14 @@ def test_unknown_display_is_refused(display: Any) -> None:
 def test_thinking_is_sent() -> None:
     """0 and None are sent as they are; a display goes beside, to a program that knows it."""
     assert SetMaxThinkingTokens(0).body() == {"subtype": "set_max_thinking_tokens", "max_thinking_tokens": 0}
-    assert SetMaxThinkingTokens().body()["max_thinking_tokens"] is None
+    assert SetMaxThinkingTokens(None).body()["max_thinking_tokens"] is None
+    assert SetMaxThinkingTokens(thinking_display=None).body() == {
+        "subtype": "set_max_thinking_tokens",
+        "thinking_display": None,
+    }
+    with pytest.raises(OptionsError, match="or both"):
+        SetMaxThinkingTokens()
     shown = SetMaxThinkingTokens(10, "omitted")
     assert shown.body()["thinking_display"] == "omitted"
-    assert shown.needs() == ("thinking_display", CURRENT)
+    assert shown.needs() == ("set_max_thinking_tokens(thinking_display='omitted')", CURRENT)
     assert SetMaxThinkingTokens(10).needs() == ("set_max_thinking_tokens", OLDEST)

@@ -1,0 +1,45 @@
+"""When a limit is lifted, read from the sentence that the program makes of it.
+
+2.0.75 and 2.1.7 tell the time in no other way: "You've hit your limit · resets 7:28am (Europe/Berlin)". The minutes are
+left out when they are 0, the date when it is within 24 hours, the year when it is this one; the seconds are never told.
+"""
+
+import re
+import zoneinfo
+from datetime import datetime, timedelta, tzinfo
+
+__all__ = ["read_reset_time"]
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_SENTENCE = re.compile(
+    r"\bresets (?:(?P<month>[a-z]{3})[a-z]* (?P<day>\d{1,2})(?:, (?P<year>\d{4}))?(?:,| at) )?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>[ap])m \((?P<zone>[\w+/-]+)\)",
+    re.IGNORECASE,
+)
+
+
+def read_reset_time(text: str, now: float) -> float | None:
+    """Return the time that a text tells, in Unix seconds, or None if it tells none that can be understood.
+
+    It is exact to the minute, rounded down. `now` is the time at which the text was written, in Unix seconds.
+    """
+    found = _SENTENCE.search(text)
+    if found is None:
+        return None
+    try:
+        zone = zoneinfo.ZoneInfo(found["zone"])
+        return _time(found, zone, datetime.fromtimestamp(now, zone)).timestamp()
+    except (ValueError, OverflowError, OSError, zoneinfo.ZoneInfoNotFoundError):  # no such date, or no such zone here
+        return None
+
+
+def _time(found: re.Match[str], zone: tzinfo, now: datetime) -> datetime:
+    hour = int(found["hour"]) % 12 + (12 if found["half"].lower() == "p" else 0)
+    minute = int(found["minute"] or 0)
+    if found["month"] is None:
+        today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+        return today if today + timedelta(minutes=1) > now else today + timedelta(days=1)
+    month, day = _MONTHS.index(found["month"].lower()) + 1, int(found["day"])
+    if found["year"] is not None:
+        return datetime(int(found["year"]), month, day, hour, minute, tzinfo=zone)
+    return datetime(now.year, month, day, hour, minute, tzinfo=zone)
