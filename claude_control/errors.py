@@ -307,7 +307,7 @@ class APIError(_APIFields):
 
     `status` is the HTTP status, None if no answer came or the program does not say it. `kind` is the API's name for the
     error ("overloaded_error", "invalid_request_error", "not_found_error" …), or the program's own ("max_output_tokens",
-    "connection_failed" …).
+    "connection_failed" …); "prompt_too_long" is a conversation that fills the model's window.
     """
 
     advice = "ask again later; if the status is a 4xx, look at the model's name and at the prompt first"

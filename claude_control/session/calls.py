@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
+from claude_control import log
 from claude_control.deadline import Deadline, wait_future
 from claude_control.errors import (
     AbortedError,
@@ -72,8 +73,9 @@ class PendingReply(Generic[T]):
             raise copy.copy(error) from error.__cause__  # each waiter gets its own traceback
         reply, subtype = self._future.result(), self._request.subtype
         if reply.error is not None:
-            text = f"the program answered {subtype} with an error: {reply.error}"
-            raise ControlRequestError(text, subtype=subtype, text=reply.error, code=reply.code)
+            said = str(log.redact(reply.error))
+            text = f"the program answered {subtype} with an error: {said}"
+            raise ControlRequestError(text, subtype=subtype, text=said, code=reply.code)
         return self._request.reply(envelope.expect_dict(reply.response, subtype))
 
     def __repr__(self) -> str:

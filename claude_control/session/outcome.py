@@ -66,6 +66,9 @@ _SUBTYPES = {
 # Without an API key nothing else tells: a success with is_error and this text (2.0.75 and 2.1.7 the first, 2.1.332 the
 # second).
 _NOT_LOGGED_IN = ("Invalid API key", "Not logged in")
+# What every version says when the conversation fills the model's window; no request is made.
+_TOO_LONG = "Prompt is too long"
+_WHEN_TOO_LONG = "send `/compact` to have the conversation summarised, or open a new session"
 # 2.1.332 says what blocked a prompt; on 2.0.75 and 2.1.7 its result is empty.
 _BLOCKED_TEXT = ("UserPromptSubmit operation blocked by hook", "Operation stopped by hook")
 # 2.0.75 and 2.1.7 have the HTTP status nowhere else, and the error's kind in the JSON that follows it.
@@ -100,7 +103,7 @@ def _failure(result: dict[str, Any], evidence: Evidence) -> Outcome:
         return Outcome.AUTHENTICATION
     if status == 429 or kind == "rate_limit":
         return Outcome.RATE_LIMITED
-    if status is not None or kind is not None or text.startswith("API Error"):
+    if status is not None or kind is not None or text.startswith(("API Error", _TOO_LONG)):
         return Outcome.API_ERROR
     return Outcome.EXECUTION_ERROR
 
@@ -149,6 +152,8 @@ def error_for(
     if outcome is Outcome.RATE_LIMITED:
         fields |= {"limit": evidence.limit, "resets_at": resets_at}
         advice = advice if resets_at is None else f"ask again after {_date(resets_at)}"
+    elif outcome is Outcome.API_ERROR and fields["kind"] == "prompt_too_long":
+        advice = _WHEN_TOO_LONG
     elif outcome is Outcome.REFUSED:
         fields = {"category": evidence.refusal_category, "explanation": evidence.refusal_explanation}
     text = f"the turn ended as {outcome.value}: {said.removesuffix('.')}; {advice}"
@@ -160,6 +165,8 @@ def _date(seconds: float) -> str:
 
 
 def _kind(result: Any, evidence: Evidence) -> str | None:
+    if (result.result or "").startswith(_TOO_LONG):
+        return "prompt_too_long"
     found = _KIND_IN_TEXT.search(result.result or "")
     said = result.api_error_type or result.api_error or (found[1] if found else None)
     return said or (evidence.error if evidence.error != "unknown" else None)

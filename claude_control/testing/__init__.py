@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from claude_control.testing import model_script, steps
     from claude_control.testing.leaks import LeakCheck, Snapshot, add_probe, assert_no_leaks, snapshot
     from claude_control.testing.model_prompt import script
-    from claude_control.testing.model_requests import ModelRequest
+    from claude_control.testing.model_requests import ModelRequest, SentAnswer
     from claude_control.testing.model_server import ModelServer
     from claude_control.testing.scripted_cli import Run, ScriptedCLI, ScriptedCLIFactory
 
 _HOMES = {
     "model_prompt": ("script",),
-    "model_requests": ("ModelRequest",),
+    "model_requests": ("ModelRequest", "SentAnswer"),
     "model_server": ("ModelServer",),
     "scripted_cli": ("Run", "ScriptedCLI", "ScriptedCLIFactory"),
     "leaks": ("LeakCheck", "Snapshot", "add_probe", "assert_no_leaks", "snapshot"),
@@ -48,6 +48,7 @@ __all__ = [
     "Run",
     "ScriptedCLI",
     "ScriptedCLIFactory",
+    "SentAnswer",
     "Snapshot",
     "add_probe",
     "assert_no_leaks",

@@ -199,23 +199,22 @@ def test_background_shell_is_told_and_waited_for(open_session: Opener, program: 
 
 
 def test_an_older_programs_end_is_told_with_the_next_turn(open_session: Opener, program: Program) -> None:
-    """2.1.7 notifies of an end before the next prompt's turn, and the task is over then."""
-    if program.version != "2.1.7":
-        pytest.skip("2.1.332 tells it at once, 2.0.75 never")
+    """2.1.7 notifies of an end before the next prompt's turn, and the task is over then; 2.0.75 ends over it."""
     session = open_session(can_use_tool=allow)
     session.ask(script(bash("true", run_in_background=True), Text("started"))).result(timeout=20)
     for _ in range(50):
-        session.ask("hello").result(timeout=20)
-        if session.tasks[0].over:
+        result = session.ask("hello").result(timeout=20, check=False)
+        if session.tasks[0].over or result.is_error:
             break
-    assert [(task.status, task.over) for task in session.tasks] == [("completed", True)]
+    if program.version == "2.0.75":
+        assert [(task.status, task.over) for task in session.tasks] == [(None, False)]
+        return
     session.wait_tasks(timeout=10)
+    assert [(task.status, task.over) for task in session.tasks] == [("completed", True)]
 
 
 def test_background_agent_is_told_and_waited_for(open_session: Opener, program: Program) -> None:
-    """A subagent in the background is a task, on every version that has them; its turn is part of the wait."""
-    if program.version == "2.0.75":
-        pytest.skip("its subagents run in the foreground")
+    """A subagent in the background is a task on every version; on 2.1.332 its turn is part of the wait."""
     session = open_session(can_use_tool=allow)
     inner = script(Text("the agent is done"))
     call = ToolCall("Task", description="sub", prompt=inner, subagent_type="general-purpose", run_in_background=True)
@@ -228,10 +227,12 @@ def test_background_agent_is_told_and_waited_for(open_session: Opener, program: 
 
 def test_a_stopped_task_is_over(open_session: Opener, program: Program) -> None:
     """`stop_task()` ends a task, and the wait with it, though no turn follows (2.1.332)."""
-    if program.version != MODERN:
-        pytest.skip("older programs have no stop_task")
     session = open_session(can_use_tool=allow)
     session.ask(script(bash("sleep 60", run_in_background=True), Text("started"))).result(timeout=20)
+    if program.version != MODERN:
+        with pytest.raises(NotSupportedError):
+            session.stop_task(session.tasks[0].id)
+        return
     session.stop_task(session.tasks[0].id)
     session.wait_tasks(timeout=10)
     session.wait_idle(timeout=10)
@@ -288,7 +289,7 @@ def test_slash_commands_end_their_turn(open_session: Opener, program: Program, m
 
 
 def test_clear_begins_a_new_conversation(open_session: Opener, program: Program, model_server: ModelServer) -> None:
-    """On 2.1.332 `/clear` changes the session's id and forgets; 2.0.75 only forgets; 2.1.7 has no such command."""
+    """On 2.1.332 `/clear` forgets and changes the session's id; the older ones have no such command."""
     session = open_session()
     session.ask("the first prompt").result(timeout=20)
     before = session.session_id
@@ -299,7 +300,7 @@ def test_clear_begins_a_new_conversation(open_session: Opener, program: Program,
     assert session.session_id == result.session_id
     assert result.result == ("Unknown skill: clear" if program.version == "2.1.7" else "")
     session.ask("the second prompt").result(timeout=20)
-    assert ("the first prompt" in user_texts(model_server)) is (program.version == "2.1.7")
+    assert ("the first prompt" in user_texts(model_server)) is (program.version != MODERN)
 
 
 def test_unknown_commands_end_their_turn(open_session: Opener, program: Program, model_server: ModelServer) -> None:
@@ -343,7 +344,7 @@ def test_interrupt_before_anything(open_session: Opener) -> None:
     assert str(session.ask(script(Text("hello"))).result(timeout=20).result).strip() == "hello"
 
 
-@pytest.mark.parametrize("frames", [0, 1, 2, 3, 4, 6])
+@pytest.mark.parametrize("frames", [0, 1, 2, 4])
 def test_interrupt_at_any_moment_of_the_first_prompt(open_session: Opener, frames: int) -> None:
     """However far the first turn is, before its begin too, an interrupt ends it, and the session goes on."""
     session = open_session(include_partial_messages=True)
@@ -369,11 +370,13 @@ def test_two_interrupts_end_one_turn(open_session: Opener) -> None:
     assert str(session.ask(script(Text("hello"))).result(timeout=20).result).strip() == "hello"
 
 
-def test_interrupt_when_idle_keeps_a_background_shell(open_session: Opener, program: Program) -> None:
+def test_interrupt_when_idle_keeps_a_background_shell(open_session: Opener, workspace: Path) -> None:
     """An interrupt between two turns stops no shell in the background."""
     session = open_session(can_use_tool=allow)
-    session.ask(script(bash("sleep 60", run_in_background=True), Text("started"))).result(timeout=20)
+    command = "while test ! -e go; do sleep 0.1; done; touch survived"
+    session.ask(script(bash(command, run_in_background=True), Text("started"))).result(timeout=20)
     wait_until(lambda: session.state == "idle")
     session.interrupt(timeout=20)
-    session.get_mcp_status(timeout=20)
     assert [task.over for task in session.tasks] == [False]
+    (workspace / "go").touch()
+    wait_until((workspace / "survived").exists, timeout=20)

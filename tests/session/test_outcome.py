@@ -33,7 +33,7 @@ SAMPLED: dict[str, Outcome] = {
     "2.1.332/result_success-2": Outcome.API_ERROR,
     "2.1.332/result_success-3": Outcome.DEFERRED,
     "2.1.332/result_success-4": Outcome.COMPLETED,
-    "2.1.332/result_success-5": Outcome.EXECUTION_ERROR,
+    "2.1.332/result_success-5": Outcome.API_ERROR,
     "2.1.332/result_success-6": Outcome.BLOCKED,
     "2.1.332/result_success-7": Outcome.BLOCKED,
     "2.1.332/result_success-8": Outcome.API_ERROR,

@@ -187,3 +187,31 @@ def test_broken_script_is_told_to_the_client(model_server: ModelServer) -> None:
         refused = client.stream("model-script: ?")
     assert refused.status == 400
     assert "cannot be read" in refused.json["error"]["message"]
+
+
+def test_headers_and_details_are_sent(model_server: ModelServer) -> None:
+    """Headers that the script adds come with answers and errors, and a refusal with its details, streamed or not."""
+    details = {"type": "refusal", "category": "cyber"}
+    refusal = script(Answer(Text("no"), stop_reason="refusal", stop_details=details, headers={"x-limit": "near"}))
+    error = script(HttpError(429, times=None, text="too much", retry_after=3, headers={"x-limit": "hit"}))
+    with Client(model_server) as client:
+        streamed, whole, failed = client.stream(refusal), client.post(request(refusal)), client.post(request(error))
+    (delta,) = [event["delta"] for event in streamed.events if event["type"] == "message_delta"]
+    assert (delta["stop_reason"], delta["stop_details"]) == ("refusal", details)
+    assert (whole.json["stop_reason"], whole.json["stop_details"]) == ("refusal", details)
+    assert (streamed.headers["x-limit"], whole.headers["x-limit"]) == ("near", "near")
+    assert (failed.headers["x-limit"], failed.headers["retry-after"]) == ("hit", "3")
+    assert failed.json["error"]["message"] == "too much"
+
+
+def test_server_says_what_it_sent(model_server: ModelServer) -> None:
+    """`answers` has the tokens of each answer, and of one that broke off those of its beginning."""
+    counts = {"input_tokens": 70, "output_tokens": 80}
+    with Client(model_server) as client:
+        client.stream(script(Answer(Text("all of it"), usage=counts)))
+        client.post(request(script(Answer(Text("at once"), usage=counts))))
+        client.stream(script(Answer(Text("a part"), StreamError(), usage=counts)))
+        client.post(request(script(HttpError(500), Text("never"))))
+    told = [(sent.whole, sent.usage["input_tokens"], sent.usage["output_tokens"]) for sent in model_server.answers]
+    assert told == [(True, 70, 80), (True, 70, 80), (False, 70, 1)]
+    assert len({sent.message_id for sent in model_server.answers}) == 3
