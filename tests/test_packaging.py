@@ -162,7 +162,7 @@ def test_setup_cfg_is_the_only_place_of_metadata() -> None:
 
 def test_one_line_sets_up_and_tests() -> None:
     """The README's line is the one that continuous integration runs, last and to the letter."""
-    line = "python3 -m venv .venv && .venv/bin/pip install tox && .venv/bin/tox"
+    line = "python3 -m venv .venv && .venv/bin/pip install tox && .venv/bin/tox run-parallel"
     assert (sources.ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()[-1] == line
     assert line in (sources.ROOT / "README.md").read_text(encoding="utf-8").splitlines()
 
