@@ -30,7 +30,7 @@ from claude_control.cli import group
 from claude_control.options import Options
 from claude_control.session.session import Session
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
-from claude_control.testing.steps import TurnScript, reply, result, turn, use_tool
+from claude_control.testing.steps import TurnScript, ask, reply, result, turn, use_tool
 from docs import option_tables, outcome_tables, session_tables
 from docs.session_tables import control_names
 from tests import documents, sources
@@ -52,8 +52,19 @@ EVERY_PROMPT = turn(
 )
 
 # What a block's program plays instead, by the block's name.
+CALL_STOCK = {
+    "subtype": "mcp_message",
+    "server_name": "shop",
+    "message": {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "tools/call",
+        "params": {"name": "stock", "arguments": {"item": "A-17"}},
+    },
+}
 SCRIPTS: dict[str, TurnScript] = {
     "docs/topics/turns.md, An answer as data": turn(result(structured_output={"version": "1.2", "changes": []})),
+    "docs/topics/tools.md, Tools in your process": turn(ask(CALL_STOCK), reply("Twelve.")),
 }
 
 
@@ -139,6 +150,17 @@ def test_every_block_says_what_it_is() -> None:
     assert run == sum("python" in block.info for block in BLOCKS) >= 10
     known = {"python", "python real", "python fragment", "sh", "console", "text", "json", "{toctree}"}
     assert [str(block) for block in BLOCKS if block.info not in known] == []
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in PROGRAMS if str(block).startswith("docs/topics/tools.md, Tools in")]
+)
+def test_tool_example_answers(block: Block, cli: ScriptedCLI) -> None:
+    """The first tool of the page about tools is called by the program and answers with what its function returns."""
+    exec(compile(block.code, str(block), "exec"), {"__name__": "__main__"})
+    (answer,) = (frame["response"]["response"] for frame in cli.received() if frame["type"] == "control_response")
+    told = answer["mcp_response"]["result"]["structuredContent"]
+    assert told == {"item": "A-17", "warehouse": "main", "pieces": 12}
 
 
 def test_scripts_belong_to_blocks() -> None:
@@ -337,6 +359,8 @@ def test_names_of_the_comparison_exist() -> None:
 
 def test_what_the_comparison_misses_is_missing() -> None:
     """What that page says does not exist here does not exist here."""
-    assert "**Tools in your process.**" in OFFICIAL.text
-    with pytest.raises(ValueError, match="not implemented yet"):
-        Options(mcp_servers={"mine": {"type": "sdk", "name": "mine"}})
+    from mcp.server.mcpserver import MCPServer
+
+    assert "**Servers of the `mcp` library.**" in OFFICIAL.text
+    with pytest.raises(ValueError, match="make a ToolServer of its functions"):
+        Options(mcp_servers={"mine": {"type": "sdk", "name": "mine", "instance": MCPServer("mine")}})

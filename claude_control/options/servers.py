@@ -2,8 +2,8 @@
 
 import difflib
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
@@ -11,10 +11,43 @@ from claude_control.errors import OptionsError
 from claude_control.options.checks import is_path, is_text, reject
 from claude_control.options.inline import check_json, fits_json, is_inline
 
-__all__ = ["check_mcp_servers"]
+__all__ = ["ToolServerLike", "check_mcp_servers", "external", "in_process"]
 
 _TYPES = ("stdio", "sse", "http", "sdk")
 _LIKENESS = 0.7  # "htpp" is a typing mistake, "ws" may be a type of a newer program
+
+
+@runtime_checkable
+class ToolServerLike(Protocol):
+    """A server in this process, as a session sees it: `claude_control.ToolServer` is one."""
+
+    name: str
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what the program would ask during MCP's handshake."""
+
+    def connect(
+        self,
+        run: Callable[[Callable[[], None]], bool | None],
+        send: Callable[[dict[str, Any]], object] | None = None,
+        session: Callable[[], Any] | None = None,
+    ) -> Any:
+        """Serve one session; what it returns takes messages."""
+
+
+def in_process(servers: Any) -> dict[str, ToolServerLike]:
+    """Return the servers in this process among those of a session, by name."""
+    if not isinstance(servers, Mapping):
+        return {}
+    found = {name: _here(server) for name, server in servers.items()}
+    return {name: server for name, server in found.items() if server is not None}
+
+
+def external(servers: Any) -> dict[str, Any]:
+    """Return the other ones."""
+    if not isinstance(servers, Mapping):
+        return {}
+    return {name: server for name, server in servers.items() if _here(server) is None}
 
 
 def check_mcp_servers(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
@@ -32,10 +65,16 @@ def check_mcp_servers(_instance: Any, attribute: "attrs.Attribute[Any]", value: 
 
 
 def _check_server(where: str, server: Any) -> None:
+    if _here(server) is not None:
+        return
     if not isinstance(server, Mapping) or server.get("type") == "sdk":
-        if not isinstance(server, Mapping) and not hasattr(server, "name"):
-            reject(where, type(server).__name__, "a mapping such as {'command': 'server', 'args': []}")
-        raise OptionsError(f"{where}: servers inside of this process are not implemented yet", field="mcp_servers")
+        found = server.get("instance") if isinstance(server, Mapping) else server
+        if found is not None and hasattr(found, "name"):
+            text = f"{where} is a {type(found).__name__}; make a ToolServer of its functions"
+            raise OptionsError(text, field="mcp_servers")
+        if isinstance(server, Mapping):
+            raise OptionsError(f"{where} needs 'instance': a ToolServer of this process", field="mcp_servers")
+        reject(where, type(server).__name__, "a ToolServer, or a mapping such as {'command': 'server', 'args': []}")
     kind = server.get("type", "stdio")
     needed = "command" if kind == "stdio" else "url"
     if not isinstance(kind, str):
@@ -46,3 +85,10 @@ def _check_server(where: str, server: Any) -> None:
         reject(f"{where}['type']", kind, f"one of {', '.join(_TYPES)}")
     if not fits_json(server):
         raise OptionsError(f"{where} has values that JSON cannot express", field="mcp_servers")
+
+
+def _here(server: Any) -> ToolServerLike | None:
+    """Return a server in this process, also of the official SDK's form."""
+    if isinstance(server, Mapping):
+        server = server.get("instance") if server.get("type") == "sdk" else None
+    return server if isinstance(server, ToolServerLike) else None

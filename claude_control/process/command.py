@@ -15,6 +15,7 @@ from claude_control.options import Options
 from claude_control.options.agents import agents_to_wire
 from claude_control.options.inline import is_inline
 from claude_control.options.prompts import read_system_prompt
+from claude_control.options.servers import external, in_process
 from claude_control.options.tools import allowed_rules, setting_sources
 from claude_control.process.discovery import Program
 from claude_control.process.redaction import redact_command
@@ -55,6 +56,7 @@ def initialize_fields(options: Options) -> dict[str, Any]:
     """
     prompt = read_system_prompt(options.system_prompt)
     schema = options.output_format["schema"] if options.output_format is not None else None
+    servers = in_process(options.mcp_servers)
     fields: dict[str, Any] = {
         "systemPrompt": prompt.text or None,
         "appendSystemPrompt": prompt.append,
@@ -64,6 +66,9 @@ def initialize_fields(options: Options) -> dict[str, Any]:
         "jsonSchema": schema,
         "skills": list(options.skills) if options.skills not in (None, "all") else None,
         "forwardSubagentText": options.forward_subagent_text or None,
+        "sdkMcpServers": list(servers) or None,
+        # 2.1.332 then asks nothing of them before the first call; 2.0.75 and 2.1.7 do not look at it.
+        "sdkMcpServerManifests": {name: server.manifest() for name, server in servers.items()} or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -154,8 +159,8 @@ def _settings(options: Options, files: SpillFiles) -> str | None:
 def _servers(options: Options, files: SpillFiles) -> str | None:
     servers = options.mcp_servers
     if isinstance(servers, Mapping):
-        config = {"mcpServers": {name: dict(server) for name, server in servers.items()}}
-        return _placed("mcp.json", config, options, files) if servers else None
+        config = {name: dict(server) for name, server in external(servers).items()}
+        return _placed("mcp.json", {"mcpServers": config}, options, files) if config else None
     if is_inline(servers):
         return _placed("mcp.json", json.loads(os.fspath(servers)), options, files)
     return _existing("mcp_servers", options)

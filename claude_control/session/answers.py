@@ -47,6 +47,8 @@ class Answers:
         self._answered: deque[str] = deque(maxlen=REMEMBERED)
         self._over: str | None = None
         self.received = 0
+        self.on_end: Callable[[str], object] = lambda _reason: None
+        """Called with the reason when the book is closed, after the signals."""
         self.late = 0
         """Answers that came after their request was cancelled, timed out or closed; they are dropped."""
 
@@ -112,6 +114,7 @@ class Answers:
             if deny:
                 self._send(encode(envelope.success(request.request_id, request.denial(f"The session was {reason}."))))
             request.signal.fire(reason)
+        self.on_end(reason)
 
     @property
     def waiting_for_permission(self) -> bool:

@@ -10,14 +10,17 @@ import attrs
 from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.errors import ConcurrencyError, OptionsError
+from claude_control.options import Options
 from claude_control.process import forks
 from claude_control.process.watch import call_later
 from claude_control.session.answers import Answers, OpenRequest
 from claude_control.session.pool import CallbackPool
+from claude_control.session.servers import ToolServers
 from claude_control.wire.envelope import pending_requests
 from claude_control.wire.hooks import Hook, answer_hook, failed_hook
-from claude_control.wire.inbound import HookCallback, InboundRequest, PermissionRequest, read_request
+from claude_control.wire.inbound import HookCallback, InboundRequest, MCPMessage, PermissionRequest, read_request
 from claude_control.wire.permissions import Allow, Deny, PermissionUpdate, answer_permission, deny
+from claude_control.wire.requests import Request
 
 __all__ = ["Callbacks", "HookContext", "PendingAnswer", "PermissionContext"]
 
@@ -93,19 +96,28 @@ class Callbacks:
         *,
         answers: Answers,
         pool: CallbackPool,
-        can_use_tool: CanUseTool | None,
+        options: Options,
         hooks: Mapping[str, Hook],
-        allow_bypass: bool,
+        post: Callable[[Request[Any]], None],
         session: Callable[[], Any],
         stopping: Callable[[str | None], None],
     ) -> None:
         self._answers = answers
         self._pool = pool
-        self._can_use_tool = can_use_tool
+        self._can_use_tool: CanUseTool | None = options.can_use_tool
         self._hooks = hooks
-        self._allow_bypass = allow_bypass
+        self._allow_bypass = options.allow_bypass
         self._stopping = stopping  # called before an answer that ends the turn is written: a denial's, or a hook's
         self._session = session  # returns the Session, or None when it was dropped
+        self.servers = ToolServers(
+            options.mcp_servers,
+            answers=answers,
+            pool=pool,
+            post=post,
+            session=session,
+            run_on_abort=self._run_on_abort,
+        )
+        answers.on_end = self.servers.end
 
     def start(self, request: InboundRequest) -> None:
         """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
@@ -113,6 +125,8 @@ class Callbacks:
             self._start_permission(request)
         elif isinstance(request, HookCallback):
             self._start_hook(request)
+        elif isinstance(request, MCPMessage):
+            self.servers.receive(request)
         else:
             _log.warning("request.unknown", subtype=request.subtype)
             self._answers.refuse(
@@ -184,7 +198,7 @@ class Callbacks:
 
     def _decide(self, request: PermissionRequest, open_request: OpenRequest, decision: object) -> bool:
         response = answer_permission(decision, request.input, allow_bypass=self._allow_bypass)
-        if response.get("interrupt"):
+        if response.get("interrupt") and self._answers.is_open(open_request):  # a late one ends nothing
             self._stopping(None)
         return self._answers.answer(open_request, response)
 
@@ -218,7 +232,7 @@ class Callbacks:
         try:
             output = hook.function(_own_copy(request.input), request.tool_use_id, context)
             answer = answer_hook(hook.event, output, allow_bypass=self._allow_bypass)
-            if _ends_turn(hook.event, answer):
+            if _ends_turn(hook.event, answer) and self._answers.is_open(open_request):
                 self._stopping(hook.event)
             self._answers.answer(open_request, answer)
         except BaseException as error:  # as above

@@ -126,6 +126,12 @@ class Calls:
             self.pending.pop(request_id)
             raise
 
+    def post(self, request: Request[Any]) -> None:
+        """Send a request whose answer nobody asks for; returns when it is written, or has waited its time for that."""
+        reply = self.submit(request)
+        if reply._ticket is not None:
+            reply._ticket.wait(Deadline(self._write_timeout))
+
     def call(self, request: Request[T], timeout: float | Unset | None = UNSET) -> T:
         """Send a request and wait for its answer.
 

@@ -132,9 +132,9 @@ class Connection:
         return Callbacks(
             answers=self.answers,
             pool=self.pool,
-            can_use_tool=self.options.can_use_tool,
+            options=self.options,
             hooks=hooks,
-            allow_bypass=self.options.allow_bypass,
+            post=self.calls.post,
             session=session,
             stopping=self._note_stop,
         )

@@ -6,6 +6,7 @@ Annotations are texts here, so that a record is built when its method is called 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from claude_control.unset import UNSET, Unset
@@ -28,6 +29,10 @@ class Control:
 
     def _call(self, request: requests.Request[T], timeout: Timeout) -> T:
         """Send a request and wait for its reply."""
+        raise NotImplementedError
+
+    def _replacing(self, servers: Mapping[str, Any]) -> AbstractContextManager[Mapping[str, Any]]:
+        """Connect tool servers in this process, and give the complete set that the program is to get."""
         raise NotImplementedError
 
     @property
@@ -172,14 +177,14 @@ class Control:
         """Return how the session's MCP servers are."""
         return self._call(requests.MCPStatus(), timeout)
 
-    def set_mcp_servers(
-        self, servers: Mapping[str, Mapping[str, Any]], *, timeout: Timeout = UNSET
-    ) -> requests.MCPSetServersReply:
+    def set_mcp_servers(self, servers: Mapping[str, Any], *, timeout: Timeout = UNSET) -> requests.MCPSetServersReply:
         """Replace the servers that an earlier call set; those of the options and of settings files stay.
 
-        `servers` maps names to configurations, as in `Options.mcp_servers`. The reply names what failed, and why.
+        `servers` maps names to configurations and tool servers, as in `Options.mcp_servers`. The reply names what
+        failed, and why.
         """
-        return self._call(requests.MCPSetServers(servers), timeout)
+        with self._replacing(servers) as complete:
+            return self._call(requests.MCPSetServers(complete), timeout)
 
     def reconnect_mcp_server(self, server_name: str, *, timeout: Timeout = UNSET) -> requests.EmptyReply:
         """Connect a server anew, and wait for it (2.1.332)."""

@@ -65,6 +65,7 @@ class Conversation:
         self._queue: deque[TurnRecord] = deque()
         self._current: TurnRecord | None = None
         self._held: list[Item] = []
+        self._delivering = False  # what a chunk leads to is decided, and not all of it done
         self._ledger = Ledger()
         self._ended: Exception | None = None
         self.on_begin: Callable[[TurnRecord], None] = lambda record: None
@@ -131,7 +132,7 @@ class Conversation:
     def note_stop(self, hook_event: str | None = None) -> None:
         """Note that our side asks for the end of the turn that runs: by a hook at this event, or otherwise."""
         record = self._current
-        if record is None:
+        if record is None or (hook_event == "Stop" and not self.router.running):  # it is about a turn of the program's
             return
         if hook_event is None:
             record.evidence.stopped = True
@@ -164,9 +165,12 @@ class Conversation:
         return self._current is not None or bool(self._queue) or not self.router.free or self.router.own_turn
 
     def at_rest(self) -> bool:
-        """Tell whether nothing is out, waits or runs, and no thread is just about to change that."""
+        """Tell whether nothing is out, waits or runs, and no thread is just about to change that.
+
+        All that was said until then is handed over: the turns are done, the messages in their streams.
+        """
         with self._lock:
-            return not self.busy
+            return not self._delivering and not self.busy
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
@@ -177,6 +181,7 @@ class Conversation:
         """
         delivery = Delivery()
         with self._lock:
+            self._delivering = True
             for item in items:
                 self._place(item, delivery)
             delivery.next_prompt = self._begin_next()
@@ -187,6 +192,7 @@ class Conversation:
             except Exception as error:  # the others are due all the same: the end of a turn may be among them
                 failure = failure or error
         self.tap(delivery.tapped)
+        self._delivering = False  # before it is told
         self.changes.tell()
         if failure is not None:
             raise failure

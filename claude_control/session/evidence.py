@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 
-from claude_control.wire.reset_time import read_reset_time
+from claude_control.wire.reset_time import is_time, read_reset_time
 
 __all__ = ["NOTED", "NO_EVIDENCE", "Evidence", "is_command"]
 
@@ -72,7 +72,7 @@ class Evidence:
             return
         limit, resets_at = info.get("rateLimitType"), info.get("resetsAt")
         self.limit = limit if isinstance(limit, str) else self.limit
-        if isinstance(resets_at, int | float) and not isinstance(resets_at, bool):
+        if is_time(resets_at):  # milliseconds by mistake are none
             self.resets_at = resets_at
 
     def _note_refusal(self, category: object, explanation: object) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from claude_control.errors import ProcessExitedError
 from claude_control.process.transport import Exit
 
-__all__ = ["SHOWN_WORDS", "exited_error", "program_name"]
+__all__ = ["SHOWN_WORDS", "exited_error"]
 
 SHOWN_WORDS = 1000
 """Characters of what a program said last that a message shows; `stderr_tail` has more of it."""
@@ -31,7 +31,7 @@ def exited_error(
     how = "ended, exit status unknown" if status is None else str(status)
     if outlived is not None:
         how = f"closed its {outlived} and did not exit, so it was ended"
-    text = f"{program_name(known['program_version'])} {how} {_WHEN.get(phase, phase)}"
+    text = f"{_program_name(known['program_version'])} {how} {_WHEN.get(phase, phase)}"
     text += f"; it said: {said.strip()[-SHOWN_WORDS:]}" if said.strip() else "; it said nothing on stderr"
     if status is not None and status.signal == _KILL and outlived is None:
         text += ". If nobody killed it, the system may have run out of memory"
@@ -46,6 +46,6 @@ def exited_error(
     )
 
 
-def program_name(version: str | None) -> str:
+def _program_name(version: str | None) -> str:
     """Return the program's name for a message, with its version where that is known."""
-    return f"Claude Code {version}" if version and version != "unknown" else "Claude Code"
+    return f"Claude Code {version}" if version else "Claude Code"

@@ -6,7 +6,7 @@ from typing import Any
 
 from claude_control.errors import NotSupportedError, OptionsError, SpawnError
 from claude_control.wire.requests import Request
-from claude_control.wire.support import CURRENT, Program
+from claude_control.wire.support import CURRENT, OLDEST, Program
 
 __all__ = ["Gate"]
 
@@ -21,9 +21,12 @@ class Gate:
     def __init__(self, *, allow_bypass: bool, find_version: Callable[[], str | None]) -> None:
         self.program = Program(None, modern=True)
         self.ready = False
-        """Whether initialize has been answered; it is the one request before that."""
+        """Whether initialize has been answered."""
+        self.handshake: Request[Any] | None = None
+        """The one initialize that passes before that."""
         self._allow_bypass = allow_bypass
         self._find_version = find_version
+        self._asked = False
 
     def open(self, program: Program) -> None:
         """Take over what the answer to initialize told."""
@@ -42,7 +45,7 @@ class Gate:
 
     def check(self, request: Request[Any]) -> None:
         """Raise `NotSupportedError` for what the program does not know, `OptionsError` for what it must not be told."""
-        if not self.ready:
+        if request is self.handshake:
             return
         if (
             request.subtype == "set_permission_mode"
@@ -59,7 +62,13 @@ class Gate:
         self.require(what, needs)
 
     def require(self, what: str, needs: str) -> None:
-        """Raise `NotSupportedError` unless the program knows what the measured version `needs` brought."""
+        """Raise `NotSupportedError` unless the program knows what the measured version `needs` brought.
+
+        Which program it is tells its answer to initialize: until then it may be any.
+        """
+        if not self.ready and needs != OLDEST:
+            text = f"{what} needs Claude Code {needs}, and which version runs is known after the handshake; ask then"
+            raise NotSupportedError(text, what=what, needs=needs)
         if self._knows(needs):
             return
         running = self._running()
@@ -67,16 +76,16 @@ class Gate:
         raise NotSupportedError(text, what=what, needs=needs, program_version=running)
 
     def _running(self) -> str | None:
-        """Return the version for an error, and ask for it if the program has not said it yet."""
-        if self.program.version is None:
+        """Return the version, and ask for it if the program has not said it yet; None if it cannot be found."""
+        if self.program.version is None and not self._asked:
             with contextlib.suppress(SpawnError):
-                self.note_version(self._find_version() or "unknown")
-        return None if self.program.version == "unknown" else self.program.version
+                found = self._find_version()
+                if found is not None:
+                    self.note_version(found)
+            self._asked = True  # not before: another thread may want to know, and must not take it for unknown
+        return self.program.version
 
     def _knows(self, needs: str) -> bool:
-        if self.program.knows(needs):
-            return True
-        if self.program.modern or self.program.version is not None or needs == CURRENT:
-            return False
-        self.note_version(self._find_version() or "unknown")
+        if not self.program.knows(needs) and not self.program.modern and needs != CURRENT:
+            self._running()
         return self.program.knows(needs)

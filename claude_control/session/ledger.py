@@ -27,6 +27,8 @@ COUNTED = ("assistant", "stream_event", "result")
 # A message's frames come close together; so many ids are enough to know a late one, and are some 100 kB at the most.
 _IDS_KEPT = 1000
 
+_ABSURD = 1e12  # dollars; an integer that no float holds may come as well, and would end the session in a sum
+
 _TOKENS = {
     "input_tokens": "inputTokens",
     "output_tokens": "outputTokens",
@@ -125,9 +127,9 @@ class Ledger:
         self._total = _sum(self._total, usage)
         return usage
 
-    def _cost(self, total: object) -> float | None:
+    def _cost(self, total: Any) -> float | None:
         """Return by how much the total has grown; None if it is smaller, as when 2.0.75 fails for good."""
-        if isinstance(total, bool) or not isinstance(total, int | float):
+        if not _is_money(total):
             return None
         grown, self._told_cost = total - self._told_cost, max(total, self._told_cost)
         return grown if grown >= 0 else None
@@ -152,14 +154,17 @@ def _models(value: object) -> dict[str, _Counts]:
     for model, usage in value.items() if isinstance(value, dict) else ():
         if isinstance(usage, dict):
             found[model] = {name: usage[wire] for name, wire in _TOKENS.items() if _is_count(usage.get(wire))}
-            cost = usage.get("costUSD")
-            if isinstance(cost, int | float) and not isinstance(cost, bool):
-                found[model]["cost_usd"] = cost
+            if _is_money(usage.get("costUSD")):
+                found[model]["cost_usd"] = usage["costUSD"]
     return found
 
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_money(value: object) -> bool:
+    return type(value) in (int, float) and abs(value) < _ABSURD  # type: ignore[arg-type]
 
 
 def _larger(one: _Counts, other: _Counts) -> _Counts:

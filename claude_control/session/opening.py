@@ -177,8 +177,9 @@ def _initialize(connection: Connection, options: Options) -> InitializeReply:
         fields["hooks"] = config
     preload()  # while the program starts
     seconds = initialize_timeout(options, os.environ)
+    connection.gate.handshake = request = Initialize(fields)
     try:
-        reply: InitializeReply = connection.initialize(Initialize(fields), seconds)
+        reply: InitializeReply = connection.initialize(request, seconds)
     except ProcessExitedError as error:
         raise _initialize_error(f"{error}", connection, error) from error
     except ControlTimeoutError as error:

@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from claude_control import errors
+from claude_control import errors, log
 from claude_control.session.evidence import NO_EVIDENCE, Evidence
 
 __all__ = ["Outcome", "decide", "error_for"]
@@ -156,7 +156,7 @@ def error_for(
         advice = _WHEN_TOO_LONG
     elif outcome is Outcome.REFUSED:
         fields = {"category": evidence.refusal_category, "explanation": evidence.refusal_explanation}
-    text = f"the turn ended as {outcome.value}: {said.removesuffix('.')}; {advice}"
+    text = f"the turn ended as {outcome.value}: {log.redact(said.removesuffix('.'))}; {advice}"
     return kind(text, result=result, outcome=outcome.value, **fields)
 
 

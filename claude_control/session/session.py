@@ -5,7 +5,7 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -345,6 +345,9 @@ class Session(Control):
 
     def _call(self, request: requests.Request[T], timeout: Timeout) -> T:
         return self._live().call(request, timeout)
+
+    def _replacing(self, servers: Mapping[str, Any]) -> contextlib.AbstractContextManager[Mapping[str, Any]]:
+        return self._checked_connection().callbacks.servers.replacing(servers)
 
     def _checked_connection(self) -> Connection:
         connection = self._live()

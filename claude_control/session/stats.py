@@ -37,7 +37,7 @@ def read_stats(connection: Connection) -> Stats:
         requests_sent=pending.sent,
         requests_received=answers.received,
         late_replies=pending.late,
-        late_answers=answers.late,
+        late_answers=answers.late + connection.callbacks.servers.late,
         bytes_read=reader.bytes_read,
         bytes_written=connection.writer.bytes_written,
         frames=reader.frames,

@@ -14,6 +14,8 @@ from typing import Any
 
 import attrs
 
+from claude_control.wire.reset_time import is_time
+
 __all__ = ["Task", "TaskBook"]
 
 KEPT = 100
@@ -132,13 +134,13 @@ class TaskBook:
             told = _said(frame, tool_use_id="tool_use_id", summary="summary", output_file="output_file")
             self._change(task_id, frame.get("status"), **told)
 
-    def _change(self, task_id: str, status: object = None, end_time: object = None, **told: Any) -> None:
+    def _change(self, task_id: str, status: object = None, end_time: Any = None, **told: Any) -> None:
         """Bring one record up to date; the first end of a run stands, whatever comes later."""
         task = self._tasks.get(task_id) or Task(task_id, started=self._clock())
         if isinstance(status, str) and not task.over:
             told["status"] = _ENDED.get(status, status)
             if status in _ENDED:
-                told["ended"] = end_time / 1000 if isinstance(end_time, int | float) else self._clock()
+                told["ended"] = end_time / 1000 if is_time(end_time, unit=1000) else self._clock()
         elif isinstance(status, str) and task.status is None:
             told["status"] = _ENDED.get(status, status)  # it had left the listing before anybody said how
         self._tasks[task_id] = attrs.evolve(task, **told)

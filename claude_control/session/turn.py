@@ -187,6 +187,7 @@ class Turn:
 
         A turn that was interrupted or failed, or whose program died, has what is known of it. None while nothing is.
         """
+        self._connection.check_owner()
         return self._connection.conversation.usage_of(self._record)
 
     @property

@@ -6,7 +6,7 @@ import attrs
 
 from claude_control.wire.permissions import PermissionUpdate, read_suggestions
 
-__all__ = ["HookCallback", "InboundRequest", "PermissionRequest", "UnknownRequest", "read_request"]
+__all__ = ["HookCallback", "InboundRequest", "MCPMessage", "PermissionRequest", "UnknownRequest", "read_request"]
 
 
 @attrs.frozen
@@ -44,6 +44,16 @@ class HookCallback:
 
 
 @attrs.frozen
+class MCPMessage:
+    """A message of MCP to a server in this process; `message` is any JSON value, and meant to be JSON-RPC."""
+
+    request_id: str
+    server_name: str
+    message: Any
+    raw: dict[str, Any] = attrs.field(repr=False)
+
+
+@attrs.frozen
 class UnknownRequest:
     """A request of a kind, or of a form, that is not known here."""
 
@@ -52,7 +62,7 @@ class UnknownRequest:
     raw: dict[str, Any] = attrs.field(repr=False)
 
 
-InboundRequest = PermissionRequest | HookCallback | UnknownRequest
+InboundRequest = PermissionRequest | HookCallback | MCPMessage | UnknownRequest
 """Whatever the program may ask."""
 
 
@@ -68,6 +78,8 @@ def read_request(frame: dict[str, Any]) -> InboundRequest | None:
     if body.get("subtype") == "hook_callback" and isinstance(body.get("callback_id"), str):
         event_input = _object(body, "input")
         return HookCallback(request_id, body["callback_id"], event_input, _text(body, "tool_use_id"), body)
+    if body.get("subtype") == "mcp_message" and isinstance(body.get("server_name"), str):
+        return MCPMessage(request_id, body["server_name"], body.get("message"), body)
     return UnknownRequest(request_id, str(body.get("subtype", "")), body)
 
 

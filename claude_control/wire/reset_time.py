@@ -8,7 +8,9 @@ import re
 import zoneinfo
 from datetime import datetime, timedelta, tzinfo
 
-__all__ = ["read_reset_time"]
+__all__ = ["is_time", "read_reset_time"]
+
+_NO_DATE = 253_402_300_800  # the begin of the year 10000, in Unix seconds
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SENTENCE = re.compile(
@@ -16,6 +18,11 @@ _SENTENCE = re.compile(
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>[ap])m \((?P<zone>[\w+/-]+)\)",
     re.IGNORECASE,
 )
+
+
+def is_time(value: object, *, unit: int = 1) -> bool:
+    """Tell whether a value is a time since the epoch that a calendar has; `unit` is how many of it make a second."""
+    return type(value) in (int, float) and 0 <= value < _NO_DATE * unit  # type: ignore[operator]
 
 
 def read_reset_time(text: str, now: float) -> float | None:

@@ -1,15 +1,17 @@
 """Options with an inner form: prompts, agents, thinking, servers, settings, environments, flags."""
 
 import dataclasses
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from claude_control import OptionsError
+from claude_control import OptionsError, ToolServer
 from claude_control.options import AgentDefinition, Options, merge_options
 from claude_control.options.agents import agents_to_wire
 from claude_control.options.prompts import SystemPrompt, read_system_prompt
+from claude_control.options.servers import external, in_process
 
 PRESET = {"type": "preset", "preset": "claude_code"}
 
@@ -166,11 +168,37 @@ def test_content_is_taken(name: str, value: Any) -> None:
     assert getattr(merge_options(**{name: value}), name) == value
 
 
-@pytest.mark.parametrize("server", [{"type": "sdk", "name": "x"}, type("Server", (), {"name": "x"})()])
-def test_server_in_this_process_is_refused_for_now(server: Any) -> None:
-    """An in-process MCP server says that it is not built yet."""
-    with pytest.raises(OptionsError, match="not implemented yet"):
+FOREIGN = type("Server", (), {"name": "x"})()
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ({"type": "sdk", "name": "x"}, "needs 'instance'"),
+        ({"type": "sdk", "name": "x", "instance": None}, "needs 'instance'"),
+        ({"type": "sdk", "name": "x", "instance": FOREIGN}, "make a ToolServer of its functions"),
+        (FOREIGN, "make a ToolServer of its functions"),
+        (object(), "a ToolServer, or a mapping"),
+    ],
+)
+def test_server_in_this_process_must_be_one(server: Any, told: str) -> None:
+    """What stands for a server in this process and is none says what would be one."""
+    with pytest.raises(OptionsError, match=told) as caught:
         Options(mcp_servers={"m": server})
+    assert caught.value.field == "mcp_servers"
+
+
+def test_server_in_this_process_is_found_in_both_forms() -> None:
+    """A tool server is taken as it is or as the official SDK wraps it, apart from the servers of other processes."""
+    server = ToolServer("lab")
+    elsewhere = {"type": "http", "url": "u"}
+    wrapped = {"type": "sdk", "name": "b", "instance": server}
+    options = Options(mcp_servers={"a": server, "b": wrapped, "c": elsewhere})
+    assert in_process(options.mcp_servers) == {"a": server, "b": server}
+    assert external(options.mcp_servers) == {"c": elsewhere}
+    assert in_process(Path("mcp.json")) == {}
+    assert options.portable() == ("mcp_servers",)
+    assert list(in_process(pickle.loads(pickle.dumps(options)).mcp_servers)) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

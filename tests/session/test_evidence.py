@@ -80,6 +80,15 @@ def test_warning_is_no_limit() -> None:
     assert seen(golden("rate_limit_event")).resets_at is None
 
 
+@pytest.mark.parametrize("odd", [1.8e12, 1e300, -1e300, 10**30, float("inf"), float("nan"), True, "soon"], ids=repr)
+def test_reset_time_that_no_calendar_has_is_unknown(odd: Any) -> None:
+    """A limit whose time is none is told all the same, as the error that it is."""
+    evidence = seen({"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": odd}})
+    resets_at = evidence.reset_time({}, now=0)
+    error = error_for(Outcome.RATE_LIMITED, ResultMessage(), evidence, resets_at=resets_at)
+    assert error is not None and error.resets_at is None  # type: ignore[attr-defined]
+
+
 def test_reset_time_of_older_programs_is_in_the_text() -> None:
     """Where no frame tells it, the result's sentence does; without one it is unknown."""
     assert seen().reset_time({"result": "You've hit your limit · resets 7:28am (UTC)"}, now=0) == 7 * 3600 + 28 * 60

@@ -221,7 +221,9 @@ def test_errors_say_what_the_program_said() -> None:
     several = decode({"type": "result", "errors": ["", "one", "two"], "result": "r"})
     nothing = decode({"type": "result"})
     assert str(error_for(Outcome.EXECUTION_ERROR, several)).startswith("the turn ended as execution_error: one; two; ")
-    assert str(error_for(Outcome.EXECUTION_ERROR, nothing)).startswith("the turn ended as execution_error: the program gave no reason; ")
+    assert str(error_for(Outcome.EXECUTION_ERROR, nothing)).startswith(
+        "the turn ended as execution_error: the program gave no reason; "
+    )
 
 
 def test_error_pickles_with_its_result() -> None:

@@ -541,6 +541,8 @@ def test_every_call_in_a_forked_child_is_refused_at_once(
         *(asked.result, lambda: next(asked), asked.interrupt, lambda: asked.__exit__(None, None, None)),
         *(pending.result, pending.cancel, lambda: next(messages), handle.close),
         *(later[0].allow, later[0].deny, session.interrupt, lambda: session.ask("y"), session.open),
+        *(lambda: asked.usage, lambda: asked.cost_usd, lambda: session.usage, lambda: session.tasks),
+        *(session.wait_idle, session.wait_tasks, session.reinitialize),
     ]
     read_end, write_end = os.pipe()
     pid = os.fork()

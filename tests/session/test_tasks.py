@@ -15,6 +15,9 @@ from claude_control import (
     SessionClosedError,
     WaitTimeoutError,
 )
+from claude_control.process.spill import overflow_file
+from claude_control.session.conversation import Conversation
+from claude_control.session.routing import Router
 from claude_control.session.tasks import KEPT, Task, TaskBook
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (
@@ -23,6 +26,7 @@ from claude_control.testing.steps import (
     default,
     expect_prompt,
     reply,
+    result,
     say,
     turn,
     wait_gate,
@@ -153,6 +157,27 @@ def test_odd_frames_are_survived(odd: Any) -> None:
         made.learn_old({"type": "user", **frame})
 
 
+@pytest.mark.parametrize("odd", [10**400, -(10**400), 1e300, float("inf"), float("nan"), True], ids=repr)
+def test_a_time_that_is_none_is_survived(odd: Any) -> None:
+    """A task whose time of end no clock shows ended when it was told."""
+    (task,) = book(updated("b1", status="killed", end_time=odd)).snapshot()
+    assert (task.status, task.ended) == ("stopped", 1000.0)
+
+
+def test_numbers_beyond_all_bounds_end_no_session(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """Frames with integers that no float holds are read, and the session goes on."""
+    spent = {"m": {"costUSD": 10**400, "inputTokens": 1}, "n": {"costUSD": 0.5, "inputTokens": 1}}
+    odd = result(total_cost_usd=10**400, modelUsage=spent, model_usage_since_last_result=spent)
+    killed = updated("b1", status="killed", end_time=10**400)
+    session = open_scripted(scripted_cli(prompts=[[say(started("b1"), killed), odd]]))
+    assert session.ask("one").result(timeout=10).subtype == "success"
+    assert session.cost_usd == 0.5
+    assert session.ask("two").result(timeout=10).result == "answer to: two"
+    assert [task.status for task in session.tasks] == ["stopped"]
+
+
 def _old(kind: str, *blocks: Any, **more: Any) -> dict[str, Any]:
     return {"type": kind, "message": {"role": kind, "content": list(blocks)}, **more}
 
@@ -232,6 +257,22 @@ def test_waiting_for_idle_covers_queued_prompts(
     session.send("one more")
     session.wait_idle(timeout=20)
     assert not session._live().conversation.busy
+
+
+def test_nothing_is_at_rest_before_its_messages_are_handed_over() -> None:
+    """As long as a chunk's messages and the end of its turn are on their way, the session is not at rest."""
+    conversation = Conversation(Router(), inbox_bytes=1000, open_file=overflow_file)
+    record, _ = conversation.ask("hello", "u1", {})
+    looks: list[bool] = []
+    conversation.on_begin = lambda begun: looks.append(conversation.at_rest())
+    frames: list[dict[str, Any]] = [
+        {"type": "command_lifecycle", "command_uuid": "u1", "state": "started"},
+        {"type": "result", "subtype": "success", "user_message_uuids": ["u1"]},
+        {**SYSTEM, "subtype": "session_state_changed", "state": "idle"},
+    ]
+    conversation.deliver([(10, frame, b"") for frame in frames])
+    assert looks == [False]
+    assert (conversation.at_rest(), record.state) == (True, "done")
 
 
 def test_waiting_in_a_callback_is_refused(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:

@@ -11,6 +11,7 @@ from claude_control import (
     AssistantMessage,
     ConcurrencyError,
     ExecutionError,
+    HookMatcher,
     MaxTurnsError,
     MessagesDropped,
     OptionsError,
@@ -21,8 +22,24 @@ from claude_control import (
     query,
     run,
 )
+from claude_control.process.spill import overflow_file
+from claude_control.session.callbacks import PendingAnswer
+from claude_control.session.conversation import Conversation
+from claude_control.session.routing import Router
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
-from claude_control.testing.steps import burst, expect_prompt, on, reply, result, say, turn, use_tool, wait_gate
+from claude_control.testing.steps import (
+    ask_permission,
+    burst,
+    call_hook,
+    expect_prompt,
+    on,
+    reply,
+    result,
+    say,
+    turn,
+    use_tool,
+    wait_gate,
+)
 from tests.session.conftest import OpenScripted
 from tests.waiting import wait_until
 
@@ -358,3 +375,50 @@ def test_a_prompt_expected_by_the_script(scripted_cli: ScriptedCLIFactory, open_
         "session_id": "",
         "uuid": asked.uuid,
     }
+
+
+@pytest.mark.parametrize("asked", ["a permission", "a hook"])
+def test_a_late_answer_stops_no_later_turn(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, asked: str
+) -> None:
+    """An answer that comes too late to end its own turn is no excuse for a later one that breaks off (2.1.7)."""
+    later: list[PendingAnswer] = []
+    go, over = threading.Event(), threading.Event()
+
+    def hook(*_: object) -> dict[str, Any]:
+        go.wait(10)
+        over.set()
+        return {"decision": "block", "reason": "late"}
+
+    call = ask_permission() if asked == "a permission" else call_hook("UserPromptSubmit", {})
+    broken = [wait_gate("go"), result(subtype="error_during_execution")]
+    session = open_scripted(
+        cli := scripted_cli(program="2.1.7", prompts=[[call, reply()], broken]),
+        can_use_tool=lambda _tool, _input, context: later.append(context.answer_later()),
+        hooks={"UserPromptSubmit": [HookMatcher(hooks=[hook])]},
+    )
+    first = session.ask("one")
+    wait_until(lambda: session.stats.requests_received)
+    session.interrupt()
+    assert first.result().subtype == "error_during_execution"
+    second = session.ask("two")
+    go.set()
+    if later:
+        assert later[0].deny("no", interrupt=True) is False
+    else:
+        wait_until(lambda: over.is_set() and session.stats.late_answers)
+    cli.open_gate("go")
+    second.result(check=False)
+    assert second._record.evidence.hooks == set()
+    assert second.outcome == "execution_error"
+
+
+def test_a_stop_hook_of_the_programs_own_turn_ends_none_of_ours() -> None:
+    """What a Stop hook answers is about the turn that runs, not about a prompt that waits behind it."""
+    conversation = Conversation(Router(), inbox_bytes=1000, open_file=overflow_file)
+    record, _ = conversation.ask("hello", "u1", {})
+    conversation.note_stop("Stop")
+    assert record.evidence.hooks == set()
+    conversation.deliver([(10, {"type": "command_lifecycle", "command_uuid": "u1", "state": "started"}, b"")])
+    conversation.note_stop("Stop")
+    assert record.evidence.hooks == {"Stop"}

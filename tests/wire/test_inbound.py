@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_control.wire.inbound import HookCallback, PermissionRequest, UnknownRequest, read_request
+from claude_control.wire.inbound import HookCallback, MCPMessage, PermissionRequest, UnknownRequest, read_request
 from claude_control.wire.permissions import PermissionRuleValue, PermissionUpdate
 from tests.wire.messages.samples import json_values
 
@@ -119,3 +119,30 @@ def test_no_value_raises(key: str, value: Any) -> None:
         assert isinstance(request.agent_id, str | None)
     else:
         assert isinstance(request, UnknownRequest)
+
+
+# As 2.0.75, 2.1.7 and 2.1.332 wrote it.
+CALL = {
+    "method": "tools/call",
+    "params": {
+        "name": "echo",
+        "arguments": {"x": "1"},
+        "_meta": {"claudecode/toolUseId": "toolu_1", "progressToken": 2},
+    },
+    "jsonrpc": "2.0",
+    "id": 2,
+}
+
+
+@pytest.mark.parametrize("message", [CALL, {"jsonrpc": "2.0", "method": "notifications/initialized"}, None, [], "x"])
+def test_message_to_a_server_is_read(message: Any) -> None:
+    """A message to a server in this process is handed on as it is, whatever it holds."""
+    body = {"subtype": "mcp_message", "server_name": "lab", "message": message}
+    assert read_request(ask(body)) == MCPMessage("u1", "lab", message, body)
+
+
+@pytest.mark.parametrize("name", [None, 5, ["lab"]])
+def test_message_to_no_server_is_unknown(name: Any) -> None:
+    """A message that names no server is nothing that could be handed on."""
+    body = {"subtype": "mcp_message", "server_name": name, "message": CALL}
+    assert isinstance(read_request(ask(body)), UnknownRequest)

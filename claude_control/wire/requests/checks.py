@@ -5,16 +5,21 @@ from typing import Any
 
 import attrs
 
+from claude_control import log
 from claude_control.errors import OptionsError
 
 __all__ = ["check_flag", "check_object", "check_text", "one_of", "optional", "reject", "whole_number"]
+
+_SHOWN = 100  # characters of a wrong value
 
 Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
 def reject(field: str, value: object, needed: str) -> None:
-    """Raise `OptionsError`: what `field` needs, and what it was given."""
-    raise OptionsError(f"{field} must be {needed}, not {value!r}", field=field)
+    """Raise `OptionsError`: what `field` needs, and what it was given, in short and without secrets."""
+    said = repr(log.redact(value))
+    said = said if len(said) <= _SHOWN else said[:_SHOWN] + "…"
+    raise OptionsError(f"{field} must be {needed}, not {said}", field=field)
 
 
 def check_text(_request: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:

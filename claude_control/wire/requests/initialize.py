@@ -56,7 +56,7 @@ class Initialize(Request[InitializeReply]):
 
     subtype: ClassVar[str] = "initialize"
 
-    fields: Mapping[str, Any] = attrs.field(factory=dict)
+    fields: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
     def body(self) -> dict[str, Any]:
         """Return the wire form."""

@@ -85,7 +85,7 @@ class MCPSetServers(Request[MCPSetServersReply]):
 
     subtype: ClassVar[str] = "mcp_set_servers"
 
-    servers: Mapping[str, Mapping[str, Any]] = attrs.field()
+    servers: Mapping[str, Mapping[str, Any]] = attrs.field(repr=False)
 
     @servers.validator
     def _configurations(self, _attribute: object, value: object) -> None:
@@ -103,7 +103,8 @@ class MCPSetServers(Request[MCPSetServersReply]):
 
 
 def _complete(server: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(server) if "url" in server or "args" in server else {**server, "args": []}
+    needs_none = "url" in server or "args" in server or server.get("type") == "sdk"
+    return dict(server) if needs_none else {**server, "args": []}
 
 
 def _check_server(name: object, server: object) -> None:
@@ -115,8 +116,10 @@ def _check_server(name: object, server: object) -> None:
         raise OptionsError(f"servers[{name!r}] must be {needed}, not {type(server).__name__}", field="servers")
     kind = server.get("type", "stdio")
     if kind == "sdk":
-        text = f"servers[{name!r}]: servers inside of this process are not implemented yet"
-        raise OptionsError(text, field="servers")
+        if dict(server) != {"type": "sdk", "name": name}:
+            text = f"servers[{name!r}] is in this process: give it to Session.set_mcp_servers(), which connects it too"
+            raise OptionsError(text, field="servers")
+        return
     needed = "command" if kind == "stdio" else "url"
     if not isinstance(kind, str) or not isinstance(server.get(needed), str) or not server[needed]:
         raise OptionsError(f"servers[{name!r}] needs {needed!r}: type {kind!r} is nothing without it", field="servers")
@@ -168,7 +171,7 @@ class MCPCall(Request[MCPCallReply]):
     subtype: ClassVar[str] = "mcp_call"
 
     tool: str = attrs.field(validator=check_text)
-    arguments: Mapping[str, Any] = attrs.field(factory=dict, validator=check_object)
+    arguments: Mapping[str, Any] = attrs.field(factory=dict, validator=check_object, repr=False)
     soft_error_result: bool = attrs.field(default=False, validator=check_flag)
     result_not_for_model: bool = attrs.field(default=False, validator=check_flag)
     check_permissions: bool = attrs.field(default=False, validator=check_flag)

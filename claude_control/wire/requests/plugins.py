@@ -4,10 +4,9 @@ from typing import Any, ClassVar
 
 import attrs
 
-from claude_control.errors import OptionsError
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import Request
-from claude_control.wire.requests.checks import check_flag
+from claude_control.wire.requests.checks import check_flag, reject
 from claude_control.wire.requests.mcp import MCPServerStatus
 
 __all__ = [
@@ -67,8 +66,7 @@ class ReloadPlugins(Request[ReloadPluginsReply]):
             return
         plugins = value if isinstance(value, list) else [None]
         if not all(isinstance(plugin, dict) and str(plugin.get("path", "")).startswith("/") for plugin in plugins):
-            text = "add_plugins must be a list of dicts such as {'type': 'local', 'path': '/absolute/path'}"
-            raise OptionsError(f"{text}, not {value!r}", field="add_plugins")
+            reject("add_plugins", value, "a list of dicts such as {'type': 'local', 'path': '/absolute/path'}")
 
 
 @attrs.frozen(repr=False)

@@ -22,14 +22,13 @@ class RawRequest(Request[dict[str, Any]]):
     """
 
     subtype: str = attrs.field()  # type: ignore[misc]  # a class variable in every other request
-    fields: Mapping[str, Any] = attrs.field(factory=dict)
+    fields: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
 
     @fields.validator
     def _object(self, _attribute: object, value: object) -> None:
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise OptionsError(
-                f"the fields of {self.subtype} must be a dict with texts as keys, not {value!r}", field="fields"
-            )
+            text = f"the fields of {self.subtype} must be a dict with texts as keys, not a {type(value).__name__}"
+            raise OptionsError(f"{text} of another kind", field="fields")  # they may hold secrets
 
     @subtype.validator
     def _text(self, _attribute: object, value: object) -> None:

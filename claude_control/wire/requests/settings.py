@@ -35,7 +35,7 @@ class ApplyFlagSettings(Request[EmptyReply]):
 
     subtype: ClassVar[str] = "apply_flag_settings"
 
-    settings: Mapping[str, Any] = attrs.field(validator=check_object)
+    settings: Mapping[str, Any] = attrs.field(validator=check_object, repr=False)
 
 
 @attrs.frozen(repr=False)
@@ -43,17 +43,17 @@ class SettingsSource(WireRecord):
     """The settings of one source, such as "projectSettings" or "flagSettings"."""
 
     source: str = ""
-    settings: dict[str, Any] = attrs.field(factory=dict)
+    settings: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.frozen(repr=False)
 class GetSettingsReply(WireRecord):
-    """The settings in force (`effective`), and those of each source, from weakest to strongest.
+    """The settings in force (`effective`), and those of each source, from weakest to strongest. They may hold secrets.
 
     `applied` is what the session runs with: its model, effort and the like.
     """
 
-    effective: dict[str, Any] = attrs.field(factory=dict)
+    effective: dict[str, Any] = attrs.field(factory=dict, repr=False)
     sources: tuple[SettingsSource, ...] = ()
     applied: dict[str, Any] = attrs.field(factory=dict)
     served_settings_state: str | None = None
@@ -77,7 +77,7 @@ class UpdateSettings(Request[EmptyReply]):
     subtype: ClassVar[str] = "update_settings"
 
     source: str = attrs.field(validator=one_of("localSettings", "userSettings"))
-    settings: Mapping[str, Any] = attrs.field(validator=check_object)
+    settings: Mapping[str, Any] = attrs.field(validator=check_object, repr=False)
 
 
 @attrs.frozen(repr=False)

@@ -1,11 +1,13 @@
 """What every request record has in common."""
 
 import types
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import attrs
 import pytest
 
+from claude_control.errors import OptionsError
 from claude_control.wire import requests
 from claude_control.wire.requests.base import SHORT, EmptyReply, Request, newest
 from claude_control.wire.support import CURRENT, OLDEST
@@ -62,3 +64,54 @@ def test_subclass_reads_the_same_reply() -> None:
         pass
 
     assert isinstance(Ask().reply({"exists": True}), requests.GetPlanReply)
+
+
+SECRET = "hunter2-hunter2"
+ENVIRONMENT = {"env": {"MY_SERVICE": SECRET}}
+HOLDING_SECRETS = [
+    requests.ApplyFlagSettings(ENVIRONMENT),
+    requests.UpdateSettings("userSettings", ENVIRONMENT),
+    requests.MCPSetServers({"lab": {"command": "lab", **ENVIRONMENT}}),
+    requests.MCPCall("mcp__lab__login", ENVIRONMENT),
+    requests.Initialize(ENVIRONMENT),
+    requests.RawRequest("of_tomorrow", ENVIRONMENT),
+    requests.GetSettings().reply({"effective": ENVIRONMENT, "sources": [{"source": "a", "settings": ENVIRONMENT}]}),
+    requests.MCPStatus().reply({"mcpServers": [{"name": "lab", "config": ENVIRONMENT}]}),
+]
+
+
+@pytest.mark.parametrize("record", HOLDING_SECRETS, ids=lambda record: type(record).__name__)
+def test_secrets_are_not_shown(record: Any) -> None:
+    """Settings, configurations and arguments are left out of the text that a log or a traceback shows."""
+    assert SECRET in str(attrs.asdict(record))
+    assert SECRET not in repr(record)
+
+
+WRONG: Any = [SECRET]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: requests.RawRequest("of_tomorrow", WRONG),
+        lambda: requests.RawRequest("of_tomorrow", {1: WRONG}),  # type: ignore[dict-item]
+        lambda: requests.RawRequest("apply_flag_settings", {"settings": WRONG}).needs(),
+        lambda: requests.MCPCall("mcp__lab__login", WRONG),
+        lambda: requests.MCPSetServers({"lab": WRONG}),
+        lambda: requests.RenameSession({"api_key": SECRET}),  # type: ignore[arg-type]
+    ],
+)
+def test_refused_secrets_are_not_repeated(make: Callable[[], object]) -> None:
+    """An error about a field shows nothing of a value that may hold secrets."""
+    with pytest.raises(OptionsError) as caught:
+        make()
+    assert SECRET not in str(caught.value)
+
+
+def test_refused_values_are_repeated_in_short() -> None:
+    """However long a wrong value is, the error stays readable."""
+    long: Any = ["x" * 9999]
+    for make in (lambda: requests.ReadFile(long), lambda: requests.ReloadPlugins(add_plugins=long)):
+        with pytest.raises(OptionsError) as caught:
+            make()
+        assert len(str(caught.value)) < 300

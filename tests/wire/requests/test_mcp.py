@@ -71,7 +71,8 @@ def test_odd_server_is_read() -> None:
         ({"lab": {"command": ""}}, "needs 'command'"),
         ({"lab": {"type": "http", "command": "x"}}, "needs 'url'"),
         ({"lab": {"type": 5, "url": "x"}}, "'lab'"),
-        ({"lab": {"type": "sdk", "name": "lab"}}, "not implemented yet"),
+        ({"lab": {"type": "sdk", "name": "other"}}, "set_mcp_servers"),
+        ({"lab": {"type": "sdk", "name": "lab", "instance": object()}}, "set_mcp_servers"),
     ],
     ids=repr,
 )
@@ -92,3 +93,9 @@ def test_servers_are_completed() -> None:
     sent = MCPSetServers(given).body()["servers"]
     assert sent == {**given, "a": {"command": "x", "args": []}}
     assert "args" not in given["a"]
+
+
+def test_server_in_the_sdks_process_is_sent_by_its_name() -> None:
+    """A server of this process is no more than its name on the wire."""
+    request = MCPSetServers({"lab": {"type": "sdk", "name": "lab"}})
+    assert request.body()["servers"] == {"lab": {"type": "sdk", "name": "lab"}}

@@ -1,0 +1,95 @@
+"""Resources and prompts that a server offers beside its tools."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from claude_control.errors import OptionsError
+from claude_control.tools.contents import EmbeddedResource, text_block
+from claude_control.tools.descriptions import describe
+
+__all__ = ["Prompt", "Resource"]
+
+
+@attrs.frozen(eq=False)
+class Resource:
+    """Something to read, by its `uri`: a text, bytes, or a function without parameters that returns either.
+
+    The function is called for every reading, on a thread of the session's.
+    """
+
+    uri: str
+    content: str | bytes | Callable[[], str | bytes] = attrs.field(repr=False)
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+
+    def definition(self) -> dict[str, Any]:
+        """Return what `resources/list` says of it."""
+        named = {"title": self.title, "description": self.description, "mimeType": self.mime_type}
+        given = {key: value for key, value in named.items() if value is not None}
+        return {"uri": self.uri, "name": self.name or self.uri, **given}
+
+    def read(self) -> dict[str, Any]:
+        """Return what `resources/read` gives; raises what the function raises, and TypeError for what is no content."""
+        content = self.content() if callable(self.content) else self.content
+        if not isinstance(content, str | bytes):
+            raise TypeError(f"{self.uri} gave {type(content).__name__}, where a text or bytes are needed")
+        return {"contents": [EmbeddedResource(self.uri, content, self.mime_type).contents()]}
+
+
+@attrs.frozen(eq=False)
+class Prompt:
+    """A prompt that a user may choose by its name.
+
+    `function` returns its text, or MCP's own messages as a list of dicts. Its parameters are the prompt's arguments;
+    they come as texts. Descriptions are those of its docstring.
+    """
+
+    function: Callable[..., str | list[dict[str, Any]]]
+    name: str = ""
+    description: str = ""
+    arguments: tuple[dict[str, Any], ...] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not callable(self.function) or inspect.iscoroutinefunction(self.function):
+            raise OptionsError("a prompt is a plain function that returns a text", field="prompts")
+        said = describe(self.function.__doc__)
+        set_field = object.__setattr__  # a frozen record completes itself
+        set_field(self, "name", self.name or self.function.__name__)
+        set_field(self, "description", self.description or said.text)
+        set_field(
+            self,
+            "arguments",
+            tuple(
+                {"name": each.name, "required": each.default is each.empty, **_about(said.parameters.get(each.name))}
+                for each in inspect.signature(self.function).parameters.values()
+            ),
+        )
+
+    def definition(self) -> dict[str, Any]:
+        """Return what `prompts/list` says of it."""
+        about = {"description": self.description} if self.description else {}
+        return {"name": self.name, **about, "arguments": list(self.arguments)}
+
+    def missing(self, arguments: dict[str, Any]) -> list[str]:
+        """Return the names of required arguments that were not given, and of given ones that there are not."""
+        known = {each["name"] for each in self.arguments}
+        needed = [each["name"] for each in self.arguments if each["required"] and each["name"] not in arguments]
+        return needed + [name for name in arguments if name not in known]
+
+    def get(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return what `prompts/get` gives; raises what the function raises."""
+        returned = self.function(**arguments)
+        if isinstance(returned, str):
+            returned = [{"role": "user", "content": text_block(returned)}]
+        if not isinstance(returned, list) or not all(isinstance(message, dict) for message in returned):
+            raise TypeError(f"{self.name} returned {type(returned).__name__}, where a text or messages are needed")
+        return {"description": self.description, "messages": returned}
+
+
+def _about(description: str | None) -> dict[str, str]:
+    return {} if description is None else {"description": description}

@@ -1,0 +1,286 @@
+"""Tools in this process, called by the real programs."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+from claude_control import Allow, Deny, Session, ToolContext, ToolResult, ToolServer, UserMessage, tool
+from claude_control.testing.model_prompt import script
+from claude_control.testing.model_script import Answer, Text, ToolCall
+from claude_control.tools import Media, Resource
+from tests.real.conftest import Opener, Program
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.real
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154"
+    "789c63606060000000040001f61738550000000049454e44ae426082"
+)
+
+
+@attrs.frozen
+class Point:
+    x: int
+    y: int
+
+
+@tool(read_only=True)
+def move(point: Point, by: int = 1) -> Point:
+    """Move a point to the right."""
+    return Point(point.x + by, point.y)
+
+
+def run(session: Session, *calls: ToolCall) -> list[Any]:
+    """Have the model call tools in one answer, and return what the program told it about each: (content, is error)."""
+    messages = list(session.ask(script(Answer(*calls), Text("done"))))
+    blocks = [
+        block
+        for message in messages
+        if isinstance(message, UserMessage) and isinstance(message.raw["message"]["content"], list)
+        for block in message.raw["message"]["content"]
+        if block["type"] == "tool_result"
+    ]
+    return [(_plain(block.get("content")), bool(block.get("is_error"))) for block in blocks]
+
+
+def _plain(content: Any) -> Any:
+    """Return a content of one text as that text."""
+    if isinstance(content, list) and len(content) == 1 and content[0]["type"] == "text":
+        return content[0]["text"]
+    return content
+
+
+@pytest.fixture
+def open_lab(open_session: Opener) -> Callable[..., Session]:
+    """Open a session with one server, whose tools may all run."""
+
+    def open_(*tools: Any, **options: Any) -> Session:
+        lab = ToolServer(
+            "lab", tools, resources=[Resource("notes://a", "hello", name="notes")], instructions="Be kind."
+        )
+        return open_session(mcp_servers={"lab": lab}, **{"allowed_tools": ["mcp__lab"], **options})
+
+    return open_
+
+
+OpenLab = Callable[..., Session]
+
+
+def test_call_and_answer(open_lab: OpenLab) -> None:
+    """Arguments arrive as what they stand for, and the result is what the model sees; wrong ones are explained."""
+    session = open_lab(move)
+    right, wrong = (
+        ToolCall("mcp__lab__move", point={"x": 1, "y": 2}),
+        ToolCall("mcp__lab__move", point={"x": "1", "y": 2}),
+    )
+    assert run(session, right) == [('{"x":2,"y":2}', False)]
+    ((said, failed),) = run(session, wrong)
+    assert failed
+    assert said.startswith("move was not run: Expected `int`, got `str` - at `$.point.x`")
+
+
+def test_official_form(open_session: Opener) -> None:
+    """Code for the official SDK works without its `async`: the schema, the dict of arguments, the dict of a server."""
+
+    @tool("greet", "Greet somebody", {"name": str})
+    def greet(args: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": f"Hello, {args['name']}"}]}
+
+    people = {"type": "sdk", "name": "people", "instance": ToolServer("people", [greet])}
+    session = open_session(mcp_servers={"people": people}, allowed_tools=["mcp__people__greet"])
+    assert run(session, ToolCall("mcp__people__greet", name="Ada")) == [("Hello, Ada", False)]
+
+
+def test_handshake_costs_nothing_where_manifests_are_known(open_lab: OpenLab, program: Program) -> None:
+    """2.1.332 has all it needs from the first request and asks nothing; older programs shake hands with the prompt."""
+    session = open_lab(move)
+    before = session.stats.requests_received
+    run(session, ToolCall("mcp__lab__move", point={"x": 1, "y": 2}))
+    asked = session.stats.requests_received - before
+    assert (before, asked) == (0, 1 if program.version == "2.1.332" else 4)
+    assert session.get_mcp_status()["lab"].status == "connected"
+
+
+def test_permission_is_asked_for(open_session: Opener) -> None:
+    """Without a rule a tool is asked about like any other, under its full name."""
+    asked: list[str] = []
+
+    def decide(name: str, tool_input: dict[str, Any], _context: Any) -> Allow | Deny:
+        asked.append(name)
+        return Allow({**tool_input, "by": 5}) if len(asked) == 1 else Deny("enough")
+
+    session = open_session(mcp_servers={"lab": ToolServer("lab", [move])}, can_use_tool=decide)
+    call = ToolCall("mcp__lab__move", point={"x": 1, "y": 2})
+    assert run(session, call) == [('{"x":6,"y":2}', False)]
+    ((said, failed),) = run(session, call)
+    assert (failed, "enough" in said) == (True, True)
+    assert asked == ["mcp__lab__move"] * 2
+
+
+def test_kinds_of_results(open_lab: OpenLab) -> None:
+    """An image is seen as one, an exception and a failure as errors, and no output is no error."""
+
+    def draw() -> Media:
+        """Draw."""
+        return Media(PNG, "image/png")
+
+    def nothing() -> None:
+        """Do nothing."""
+
+    def raises() -> None:
+        """Fail."""
+        raise ValueError("no such article")
+
+    def refuses() -> ToolResult:
+        """Refuse."""
+        return ToolResult("closed on Sundays", is_error=True)
+
+    session = open_lab(draw, nothing, raises, refuses)
+    ((image, failed),) = run(session, ToolCall("mcp__lab__draw"))
+    assert not failed
+    assert image[0]["source"]["media_type"] == "image/png"
+    ((_, failed),) = run(session, ToolCall("mcp__lab__nothing"))
+    assert not failed
+    ((said, failed),) = run(session, ToolCall("mcp__lab__raises"))
+    assert (failed, said.startswith("raises failed: ValueError: no such article")) == (True, True)
+    ((said, failed),) = run(session, ToolCall("mcp__lab__refuses"))
+    assert (failed, said.startswith("closed on Sundays")) == (True, True)
+
+
+def test_reading_tools_run_at_the_same_time(open_lab: OpenLab) -> None:
+    """Fifty calls of a reading tool are in flight at once; calls of another kind run one after the other."""
+    barrier, lock = threading.Barrier(50), threading.Lock()
+    running, most = 0, 0
+
+    @tool(read_only=True)
+    def meet(number: int) -> str:
+        """Meet the others."""
+        barrier.wait(20)
+        return f"met {number}"
+
+    @tool
+    def write(number: int) -> str:
+        """Write alone."""
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        threading.Event().wait(0.05)
+        with lock:
+            running -= 1
+        return f"wrote {number}"
+
+    session = open_lab(meet, write, env={"CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY": "50"})
+    met = run(session, *(ToolCall("mcp__lab__meet", number=each) for each in range(50)))
+    assert sorted(met) == sorted((f"met {each}", False) for each in range(50))
+    wrote = run(session, *(ToolCall("mcp__lab__write", number=each) for each in range(3)))
+    assert wrote == [(f"wrote {each}", False) for each in range(3)]
+    assert most == 1
+
+
+class Listening:
+    """A tool that waits for its signal and keeps the reason."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.begun = threading.Event()
+        self.reasons: list[str | None] = []
+        self.tool = tool("listen", **settings)(self.listen)
+
+    def listen(self, context: ToolContext) -> str:
+        """Wait."""
+        self.begun.set()
+        context.signal.wait(20)
+        self.reasons.append(context.signal.reason)
+        return "too late"
+
+
+def test_interrupt_cancels_a_call(open_lab: OpenLab) -> None:
+    """An interrupt reaches the tool through its signal, ends the turn, and leaves the session and its tools usable."""
+    listening = Listening()
+    session = open_lab(listening.tool, move)
+    turn = session.ask(script(ToolCall("mcp__lab__listen"), Text("never")))
+    assert listening.begun.wait(20)
+    session.interrupt()
+    assert turn.result(timeout=20, check=False) is not None
+    assert turn.outcome == "interrupted"
+    wait_until(lambda: listening.reasons == ["cancelled"])
+    assert run(session, ToolCall("mcp__lab__move", point={"x": 1, "y": 2})) == [('{"x":2,"y":2}', False)]
+
+
+def test_time_limit_lets_the_turn_go_on(open_lab: OpenLab) -> None:
+    """A call whose time is up is an error for the model, and the turn ends as it should."""
+    listening = Listening(timeout=0.3)
+    session = open_lab(listening.tool)
+    ((said, failed),) = run(session, ToolCall("mcp__lab__listen"))
+    assert (failed, said.startswith("listen did not answer within 0.3 seconds.")) == (True, True)
+    wait_until(lambda: listening.reasons == ["timeout"])
+
+
+def test_close_while_a_tool_runs(open_lab: OpenLab) -> None:
+    """Closing tells the tool, and does not wait for the program to give it up."""
+    listening = Listening()
+    session = open_lab(listening.tool)
+    session.ask(script(ToolCall("mcp__lab__listen"), Text("never")))
+    assert listening.begun.wait(20)
+    session.close()
+    wait_until(lambda: bool(listening.reasons))
+    assert listening.reasons[0] in ("cancelled", "closed")
+
+
+def test_tool_steers_and_reports(open_lab: OpenLab) -> None:
+    """From a tool the session can be steered and progress reported; the program takes both."""
+
+    def steer(context: ToolContext) -> str:
+        """Steer."""
+        for done in range(3):
+            context.progress(done, 3, f"step {done}")
+        context.session.set_model("haiku")
+        return str(context.tool_use_id)
+
+    session = open_lab(steer)
+    ((said, failed),) = run(session, ToolCall("mcp__lab__steer"))
+    assert (failed, said.startswith("toolu_")) == (False, True)
+
+
+def test_servers_come_and_go(open_lab: OpenLab) -> None:
+    """A server that is added works in the next turn, its removal takes its tools, and that of the options stays."""
+    session = open_lab(move, allowed_tools=["mcp__lab", "mcp__more"])
+    call = ToolCall("mcp__more__move", point={"x": 1, "y": 2})
+    added = session.set_mcp_servers({"more": ToolServer("more", [move])})
+    assert added.errors == {}
+    assert run(session, call) == [('{"x":2,"y":2}', False)]
+    assert session.set_mcp_servers({}).removed == ("more",)
+    ((said, failed),) = run(session, call)
+    assert (failed, "No such tool" in said) == (True, True)
+    assert run(session, ToolCall("mcp__lab__move", point={"x": 1, "y": 2})) == [('{"x":2,"y":2}', False)]
+
+
+def test_strict_configuration_keeps_servers_here(open_lab: OpenLab) -> None:
+    """`strict_mcp_config` is about servers of settings files; those in this process are there."""
+    session = open_lab(move, strict_mcp_config=True)
+    assert run(session, ToolCall("mcp__lab__move", point={"x": 1, "y": 2})) == [('{"x":2,"y":2}', False)]
+
+
+@pytest.mark.parametrize("program", ["2.1.332"], indirect=True)
+def test_reinitialize_keeps_the_servers(open_lab: OpenLab) -> None:
+    """Asking the program anew what it says of itself does not lose the tools (2.1.332)."""
+    session = open_lab(move)
+    session.reinitialize()
+    assert run(session, ToolCall("mcp__lab__move", point={"x": 1, "y": 2})) == [('{"x":2,"y":2}', False)]
+    session.toggle_mcp_server("lab", False)
+    session.toggle_mcp_server("lab", True)
+    assert run(session, ToolCall("mcp__lab__move", point={"x": 1, "y": 2})) == [('{"x":2,"y":2}', False)]
+
+
+@pytest.mark.parametrize("program", ["2.1.332"], indirect=True)
+def test_resources_are_read(open_lab: OpenLab) -> None:
+    """The model finds and reads a server's resources by the program's own tools (2.1.332)."""
+    session = open_lab(move)
+    ((listed, _),) = run(session, ToolCall("ListMcpResourcesTool"))
+    assert "notes://a" in listed
+    ((read, _),) = run(session, ToolCall("ReadMcpResourceTool", server="lab", uri="notes://a"))
+    assert "hello" in read
