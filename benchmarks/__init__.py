@@ -1,4 +1,5 @@
-"""Measurements, apart from the tests: `python -m benchmarks` prints a Markdown table.
+"""What this SDK costs beside the official one and beside bare loops: `python -m benchmarks`, apart from the tests.
 
-Machines drift by factors within minutes, so every number is a ratio of two things measured side by side.
+Machines drift by factors within minutes, so every number is a ratio of runs made one after the other, and the reported
+one is the median over the pairs.
 """

@@ -35,7 +35,11 @@ TESTING = "testing"
 IMPORTS_TESTING = ("cli.demo",)
 
 # No threads, clocks, processes, sockets or randomness: ids and time are passed in.
-PURE = ("wire", "session.routing", "session.evidence", "session.outcome", "session.ledger", "tools.jsonrpc", "tools.methods")
+PURE = (
+    "wire",
+    *("session.routing", "session.evidence", "session.outcome", "session.ledger"),
+    *("tools.jsonrpc", "tools.methods"),
+)
 IMPURE = (
     *("_thread", "asyncio", "concurrent", "queue", "sched", "threading"),
     *("multiprocessing", "os", "signal", "subprocess"),
