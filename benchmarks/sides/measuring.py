@@ -1,0 +1,87 @@
+"""What every side needs: clocks, memory, and the way its figures leave the process. It imports little."""
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+Parameters = Mapping[str, Any]
+"""What a piece of work is told: `peer`, the stand-in's path, and the sizes of the row."""
+
+Figures = dict[str, float]
+"""By name: seconds, bytes, or counts."""
+
+Work = Callable[[Parameters], Figures]
+
+PERMISSION, HOOK = "permission", "hook"
+"""What the stand-in asks."""
+
+
+class Span:
+    """The wall clock's and this process's seconds of a block."""
+
+    wall = 0.0
+    """Seconds by the clock."""
+    cpu = 0.0
+    """Seconds of processor time, all threads, no children."""
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        wall, cpu = self._began
+        self.wall, self.cpu = time.perf_counter() - wall, time.process_time() - cpu
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """Return the value that `share` (0 to 1) of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+def resident() -> int:
+    """Return how many bytes of memory this process holds now."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak() -> int:
+    """Return the most bytes of memory that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def script(**words: object) -> str:
+    """Return a prompt that tells the stand-in what to do."""
+    return "bench: " + " ".join(f"{key}={value}" for key, value in words.items())
+
+
+def burst(parameters: Parameters) -> str:
+    """Return the script of a row's messages."""
+    return script(n=parameters["n"], kind=parameters["kind"], size=parameters["size"])
+
+
+def answered(result: str | None) -> Figures:
+    """Return what the stand-in says at the end of a turn, in microseconds."""
+    pairs = (word.split("=") for word in (result or "").split())
+    return {key: float(value) for key, value in pairs}
+
+
+def ask_rounds(parameters: Parameters) -> Iterable[tuple[str, str]]:
+    """Yield (name of the figure, script) for each way in which the host is asked."""
+    for what in (PERMISSION, HOOK):
+        for mode in ("seq", "burst"):
+            yield f"{what}_{mode}", script(asks=parameters["n"], ask=what, mode=mode)
+
+
+def main(works: Mapping[str, Work]) -> None:
+    """Do what the command line says, and print the figures as a line of JSON."""
+    _, name, parameters = sys.argv
+    figures = works[name](json.loads(parameters))
+    print(json.dumps(figures))
