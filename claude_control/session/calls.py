@@ -108,14 +108,16 @@ class Calls:
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
 
-    def submit(self, request: Request[T], *, direct: bool = True) -> PendingReply[T]:
-        """Send a request and return at once. With `direct=False` the caller's thread writes nothing itself."""
+    def submit(
+        self, request: Request[T], *, direct: bool = True, wanted: Callable[[], bool] | None = None
+    ) -> PendingReply[T]:
+        """Send a request and return at once; `direct` and `wanted` are those of `Writer.put`."""
         self._check(request)
         body = request.body()
         request_id, future = self.pending.register(os.urandom(4).hex())
         try:
             line = encode(envelope.request(request_id, body))
-            ticket = self._writer.put(line, direct=direct, on_error=self._broken_pipe)
+            ticket = self._writer.put(line, direct=direct, on_error=self._broken_pipe, wanted=wanted)
             return PendingReply(self, request, request_id, future, ticket)
         except OSError as error:
             self.pending.pop(request_id)
@@ -132,16 +134,22 @@ class Calls:
         if reply._ticket is not None:
             reply._ticket.wait(Deadline(self._write_timeout))
 
-    def call(self, request: Request[T], timeout: float | Unset | None = UNSET) -> T:
+    def call(
+        self,
+        request: Request[T],
+        timeout: float | Unset | None = UNSET,
+        wanted: Callable[[], bool] | None = None,
+    ) -> T:
         """Send a request and wait for its answer.
 
-        Raises `ControlTimeoutError` when the time (seconds) is up: the request is then given up.
+        Raises `ControlTimeoutError` when the time (seconds) is up: the request is then given up. `wanted` is that of
+        `Writer.put`.
         """
         seconds = self.timeout if timeout is UNSET else timeout
         deadline = Deadline(seconds)
         reply = None
         try:
-            reply = self.submit(request)
+            reply = self.submit(request, wanted=wanted)
             with self.interruptible:
                 self._wait(reply, deadline, seconds)
         except BaseException:

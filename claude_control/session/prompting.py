@@ -1,6 +1,7 @@
 """Prompts on their way to the program, and interrupts."""
 
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +12,7 @@ from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
 from claude_control.session.gate import Gate
 from claude_control.session.turn import TurnRecord
-from claude_control.session.writer import Ticket, Writer
+from claude_control.session.writer import Ticket, Unwanted, Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
 from claude_control.wire.prompts import Prompt, is_expanded, prompt_fields
@@ -138,11 +139,19 @@ class Prompting:
         """
         if cancel_queued:
             self._conversation.drop_queued()
-        record = self._conversation.current
+        request = Interrupt(cancel_queued=cancel_queued and self._gate.program.modern)
+        return self._interrupt(request, self._conversation.current, timeout)
+
+    def _interrupt(
+        self,
+        request: Interrupt,
+        record: TurnRecord | None,
+        timeout: Any,
+        wanted: Callable[[], bool] | None = None,
+    ) -> InterruptReply:
         if record is not None:
             record.evidence.stopped = True
-        request = Interrupt(cancel_queued=cancel_queued and self._gate.program.modern)
-        reply = self._calls.call(request, timeout)
+        reply = self._calls.call(request, timeout, wanted)
         if record is not None and record.uuid in reply.still_queued and not record.done.is_set():
             self._owe_interrupt(record)
         return reply
@@ -151,13 +160,19 @@ class Prompting:
         """Stop one turn, wherever it is."""
         if record.done.is_set() or self._conversation.drop(record) or record.done.is_set():
             return
-        if self._conversation.current is not record:
-            return  # it has just ended, and an interrupt would hit the next one
         try:
-            self.interrupt(cancel_queued=False, timeout=self._options.control_timeout)
+            # Once it has ended the interrupt would hit the next one. Whether it has is looked at when the next prompt
+            # can no longer be written before the interrupt.
+            wanted = partial(self._is_current, record)
+            self._interrupt(Interrupt(), record, self._options.control_timeout, wanted)
+        except Unwanted:
+            return
         except SessionClosedError:
             if not record.done.is_set():
                 raise
+
+    def _is_current(self, record: TurnRecord) -> bool:
+        return self._conversation.current is record
 
     def interrupt_and_wait(self) -> None:
         """Interrupt what runs and give it its grace to end."""
@@ -166,27 +181,27 @@ class Prompting:
             return
         record.evidence.stopped = True
         record.interrupt_owed = self._gate.program.modern and not self._conversation.router.running
-        self._interrupt_again()
+        self._interrupt_again(record)
         wait_event(record.done, Deadline(self._options.interrupt_grace))
 
     def _turn_begins(self, record: TurnRecord) -> None:
         """Repeat an interrupt that came too early. Called by the reader."""
         if record.interrupt_owed:
             record.interrupt_owed = False
-            self._interrupt_again()
+            self._interrupt_again(record)
 
     def _owe_interrupt(self, record: TurnRecord) -> None:
         record.interrupt_owed = True
         begun = self._conversation.router.running and self._conversation.current is record
         if begun and record.interrupt_owed:  # it began meanwhile
             record.interrupt_owed = False
-            self._interrupt_again()
+            self._interrupt_again(record)
 
-    def _interrupt_again(self) -> None:
+    def _interrupt_again(self, record: TurnRecord) -> None:
         try:
-            self._calls.submit(Interrupt(), direct=False)
-        except (ClaudeControlError, OSError):
-            _log.debug("interrupt.skipped")  # the session has ended, and the turn with it
+            self._calls.submit(Interrupt(), direct=False, wanted=partial(self._is_current, record))
+        except (ClaudeControlError, OSError, Unwanted):
+            _log.debug("interrupt.skipped")  # the turn has ended, or the session with it
 
 
 class Interruptible:

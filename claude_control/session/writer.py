@@ -15,7 +15,7 @@ import attrs
 from claude_control.deadline import Deadline, wait_event
 from claude_control.process.transport import Transport
 
-__all__ = ["Ticket", "Writer"]
+__all__ = ["Ticket", "Unwanted", "Writer"]
 
 # What POSIX promises to be written whole or not at all; 512 is its minimum, Linux has 4096.
 PIPE_BUF: int = getattr(select, "PIPE_BUF", 512)
@@ -46,6 +46,10 @@ class Ticket:
             self.on_error(error)
 
 
+class Unwanted(Exception):
+    """Raised instead of writing a line whose time has passed."""
+
+
 class Writer:
     """Serialises the lines of every thread.
 
@@ -67,16 +71,23 @@ class Writer:
         self.bytes_written = 0
 
     def put(
-        self, line: bytes, *, direct: bool = True, on_error: Callable[[OSError], object] | None = None
+        self,
+        line: bytes,
+        *,
+        direct: bool = True,
+        on_error: Callable[[OSError], object] | None = None,
+        wanted: Callable[[], bool] | None = None,
     ) -> Ticket | None:
         """Hand a line over; returns None if it is written already, else the ticket to wait for.
 
-        With `direct=False` (the reader, timers) this thread writes nothing itself. Raises OSError when the program no
-        longer reads.
+        With `direct=False` (the reader, timers) this thread writes nothing itself. `wanted` is asked when no other line
+        can come before this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads.
         """
         with self._lock:
             if self._closed is not None:
                 raise BrokenPipeError(str(self._closed))
+            if wanted is not None and not wanted():
+                raise Unwanted
             if direct and not self._queue and len(line) <= PIPE_BUF and self._write_now(line):
                 return None
             ticket = Ticket(line, on_error)
