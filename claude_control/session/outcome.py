@@ -66,6 +66,8 @@ _SUBTYPES = {
 # Without an API key nothing else tells: a success with is_error and this text (2.0.75 and 2.1.7 the first, 2.1.332 the
 # second).
 _NOT_LOGGED_IN = ("Invalid API key", "Not logged in")
+# 2.0.75 and 2.1.7 write the stop reason into a message that they may have sent already; what they then say is sure.
+_REFUSED = "API Error: Claude Code is unable to respond to this request, which appears to violate"
 # What every version says when the conversation fills the model's window; no request is made.
 _TOO_LONG = "Prompt is too long"
 _WHEN_TOO_LONG = "send `/compact` to have the conversation summarised, or open a new session"
@@ -97,7 +99,9 @@ def decide(result: dict[str, Any], evidence: Evidence = NO_EVIDENCE) -> Outcome:
 
 def _failure(result: dict[str, Any], evidence: Evidence) -> Outcome:
     status, kind, text = _status(result), evidence.error, _text(result, "result")
-    if result.get("stop_reason") == "refusal" or ("stop_reason" not in result and evidence.refused):
+    if result.get("stop_reason") == "refusal" or text.startswith(_REFUSED):
+        return Outcome.REFUSED
+    if "stop_reason" not in result and evidence.refused:
         return Outcome.REFUSED
     if status in (401, 403) or kind == "authentication_failed" or text.startswith(_NOT_LOGGED_IN):
         return Outcome.AUTHENTICATION

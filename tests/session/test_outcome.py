@@ -95,6 +95,14 @@ TOLD: dict[str, tuple[dict[str, Any], Outcome]] = {
         Outcome.API_ERROR,
     ),
     "API error, 2.1.7": ({"is_error": True, "result": 'API Error: 400 {"type":"error"}'}, Outcome.API_ERROR),
+    "refusal, 2.0.75, whose message was sent before its stop reason": (
+        {
+            "is_error": True,
+            "result": "API Error: Claude Code is unable to respond to this request, which appears to violate our Usage "
+            "Policy (https://www.anthropic.com/legal/aup). Please double press esc to edit your last message.",
+        },
+        Outcome.REFUSED,
+    ),
     "refusal, 2.1.332": (
         {"is_error": True, "terminal_reason": "api_error", "stop_reason": "refusal", "result": "API Error: safeguards"},
         Outcome.REFUSED,
