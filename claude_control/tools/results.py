@@ -53,7 +53,7 @@ def to_result(tool_name: str, value: Any) -> dict[str, Any]:
     """
     try:
         result = _whole(value)
-        # 2.0.75 and 2.1.7 hand a text without characters on to the API, which refuses the whole request for it.
+        # 2.0.75 and 2.1.7 hand a text without characters on to the API as an empty block.
         return {**result, "content": [block for block in result["content"] if block.get("text") != ""]}
     except Exception as error:  # Exception: a value's own methods may raise anything
         said = error_text(error)
