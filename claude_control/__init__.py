@@ -44,10 +44,11 @@ if TYPE_CHECKING:
     from claude_control.abort import AbortSignal
     from claude_control.options import Options
     from claude_control.process.transport import Exit, Transport
-    from claude_control.session.callbacks import HookContext, PermissionContext
+    from claude_control.session.hooks import HookContext
     from claude_control.session.ledger import Usage
     from claude_control.session.oneshot import query, run
     from claude_control.session.outcome import Outcome
+    from claude_control.session.permissions import PermissionContext
     from claude_control.session.session import Session, close_all
     from claude_control.session.tasks import Task
     from claude_control.session.turn import Turn
@@ -81,7 +82,8 @@ _HOMES = {
     "abort": ("AbortSignal",),
     "options": ("Options",),
     "process.transport": ("Exit", "Transport"),
-    "session.callbacks": ("HookContext", "PermissionContext"),
+    "session.hooks": ("HookContext",),
+    "session.permissions": ("PermissionContext",),
     "session.ledger": ("Usage",),
     "session.oneshot": ("query", "run"),
     "session.outcome": ("Outcome",),

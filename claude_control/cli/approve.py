@@ -8,7 +8,7 @@ from claude_control.cli.keyboard import Keyboard
 from claude_control.cli.plain import printable, width
 from claude_control.cli.status import Status
 from claude_control.cli.terminal import Terminal
-from claude_control.session.callbacks import PermissionContext
+from claude_control.session.permissions import PermissionContext
 from claude_control.wire.permissions import Allow, Deny, PermissionRuleValue, PermissionUpdate
 
 __all__ = ["Approver", "describe"]

@@ -29,7 +29,7 @@ from claude_control.process.stopping import stop
 from claude_control.process.transport import Exit, SubprocessTransport, Transport
 from claude_control.session import living
 from claude_control.session.answers import Answers
-from claude_control.session.callbacks import Callbacks, forbid_waiting
+from claude_control.session.callbacks import Callbacks
 from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
 from claude_control.session.exited import exited_error
@@ -40,6 +40,7 @@ from claude_control.session.pending import REQUEST_PREFIX
 from claude_control.session.pool import CallbackPool
 from claude_control.session.prompting import Interruptible, Prompting
 from claude_control.session.reading import Reader
+from claude_control.session.running import forbid_waiting
 from claude_control.session.subscriptions import Subscriptions
 from claude_control.session.turn import Consumer
 from claude_control.session.writer import Writer

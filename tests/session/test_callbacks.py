@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from claude_control import Allow, Deny, HookMatcher, PermissionUpdate
-from claude_control.session.callbacks import PendingAnswer
+from claude_control.session.permissions import PendingAnswer
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (
     ask,

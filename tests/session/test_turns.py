@@ -23,8 +23,8 @@ from claude_control import (
     run,
 )
 from claude_control.process.spill import overflow_file
-from claude_control.session.callbacks import PendingAnswer
 from claude_control.session.conversation import Conversation
+from claude_control.session.permissions import PendingAnswer
 from claude_control.session.routing import Router
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (

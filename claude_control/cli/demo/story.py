@@ -8,7 +8,8 @@ from typing import Any
 from claude_control.cli.demo.stages import Stage
 from claude_control.cli.status import summary
 from claude_control.cli.terminal import Terminal
-from claude_control.session.callbacks import HookContext, PermissionContext
+from claude_control.session.hooks import HookContext
+from claude_control.session.permissions import PermissionContext
 from claude_control.session.session import Session
 from claude_control.session.turn import Turn
 from claude_control.wire.hooks import HookMatcher

@@ -1,0 +1,79 @@
+"""Runs what the user gave us for one request of the program at a time, on the threads of the pool."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from claude_control import log
+from claude_control.abort import AbortSignal
+from claude_control.errors import ConcurrencyError
+from claude_control.session.answers import Answers, OpenRequest
+from claude_control.session.pool import CallbackPool
+
+__all__ = ["Runner", "forbid_waiting", "name_of", "own_copy", "said"]
+
+_log = log.get(__name__)
+
+
+class Runner:
+    """What permissions, hooks and elicitations share: an entry in the book of answers, and a thread to answer on."""
+
+    def __init__(self, answers: Answers, pool: CallbackPool) -> None:
+        self.answers = answers
+        self.pool = pool
+
+    def open(
+        self, request_id: str, function: Any, denial: Callable[[str], dict[str, Any]], *, is_permission: bool = False
+    ) -> OpenRequest | None:
+        """Note a request of the program; None once the session is over. Called by the reader.
+
+        `denial` makes the answer for it when it runs out of time, or is open when the session closes.
+        """
+        signal = AbortSignal(self.run_on_abort)
+        request = OpenRequest(request_id, signal, denial, is_permission=is_permission, function_name=name_of(function))
+        return request if self.answers.add(request) else None
+
+    def submit(self, request: OpenRequest, function: Callable[[], None]) -> None:
+        """Run `function` on a thread of the pool, unless the request is cancelled while it waits for one."""
+
+        def run() -> None:
+            if self.answers.is_open(request):
+                function()
+
+        self.pool.submit(run)
+
+    def run_on_abort(self, function: Callable[[], None]) -> None:
+        """Run what a user wants to happen when a signal fires."""
+
+        def run() -> None:
+            try:
+                function()
+            except BaseException as error:  # there is nobody to raise to
+                _log.warning("on_abort.failed", function=name_of(function), error=repr(error))
+
+        if not self.pool.submit(run):
+            _log.debug("on_abort.skipped", function=name_of(function))
+
+
+def own_copy(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy for the user to change: "allow" must echo what was asked, not what the callback did to it."""
+    return copy.deepcopy(value)
+
+
+def name_of(function: Any) -> str:
+    """Return what a function is called in logs."""
+    return str(getattr(function, "__qualname__", None) or type(function).__name__)
+
+
+def said(error: BaseException) -> str:
+    """Return an exception as the model or a log is told of it."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def forbid_waiting(pool: CallbackPool) -> None:
+    """Raise `ConcurrencyError` in a callback: the turn it would wait for waits for the callback itself."""
+    if pool.owns_this_thread():
+        raise ConcurrencyError(
+            "a callback cannot wait for a turn of its own session, because the turn waits for the callback; "
+            "control calls such as set_model() work here"
+        )
