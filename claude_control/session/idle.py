@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from claude_control.deadline import Deadline
-from claude_control.errors import NotSupportedError, SessionClosedError, WaitTimeoutError
+from claude_control.errors import NotSupportedError, ProcessExitedError, SessionClosedError, WaitTimeoutError
 from claude_control.unset import UNSET, Unset
 from claude_control.wire.messages import Message, decode
 from claude_control.wire.support import CURRENT
@@ -47,13 +47,18 @@ def wait_idle(connection: "Connection", timeout: float | Unset | None) -> None:
 
 
 def follow(connection: "Connection", deadline: Deadline) -> Iterator[Message]:
-    """Yield what the program says by itself until the session is idle, or has ended."""
+    """Yield what the program says by itself until the session is idle, or was closed.
+
+    Raises `ProcessExitedError` if the program dies while there is still work.
+    """
     changes = connection.conversation.changes
     while True:
         seen, seconds = changes.count, _until_idle(connection)  # before the take: all that led to it is there
         try:
             batch = connection.conversation.program.take(Deadline(0.0))
-        except SessionClosedError:
+        except SessionClosedError as ended:
+            if seconds is None and isinstance(ended, ProcessExitedError):
+                raise  # of background work that was cut short nobody else would tell
             return
         for item in batch or ():
             yield decode(item) if type(item) is dict else item

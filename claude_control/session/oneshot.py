@@ -20,7 +20,7 @@ def query(prompt: Prompt, options: Options | None = None, **fields: Any) -> Iter
     """Ask once and iterate everything that comes of it, background tasks included, until the program rests.
 
     Leaving the loop early and closing the generator interrupts and closes. Raises what `Session.open()` and iterating a
-    `Turn` raise.
+    `Turn` raise, and `ProcessExitedError` too if the program dies during the background work.
     """
     with Session(options, **fields) as session:
         yield from session.ask(prompt)
@@ -52,8 +52,9 @@ def run(
 
     With `output_type` (a type that msgspec understands: attrs, dataclass, TypedDict, Struct, list[int] …) the model is
     made to answer in its schema, and the value is returned instead. `timeout` in seconds bounds all of it; then
-    `WaitTimeoutError` is raised and the session closed. Raises what `Turn.result()` raises, and `StructuredOutputError`
-    when no fitting output came.
+    `WaitTimeoutError` is raised and the session closed. Raises what `Turn.result()` raises,
+    `ProcessExitedError` too if the program dies during the background work, and `StructuredOutputError` when no fitting
+    output came.
     """
     deadline = Deadline(timeout)
     if output_type is not None:

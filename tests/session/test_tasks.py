@@ -14,6 +14,8 @@ from claude_control import (
     Session,
     SessionClosedError,
     WaitTimeoutError,
+    query,
+    run,
 )
 from claude_control.process.spill import overflow_file
 from claude_control.session.conversation import Conversation
@@ -324,6 +326,16 @@ def test_waits_end_with_the_programs_exit(scripted_cli: ScriptedCLIFactory, open
     threads = _waiters(session, 4)
     cli.open_gate("end")
     assert {type(error) for error in _ends(threads)} == {ProcessExitedError}
+
+
+@pytest.mark.parametrize("end", [crash(3), crash(0)], ids=["crash", "exit"])
+def test_one_shots_tell_that_background_work_was_cut_short(scripted_cli: ScriptedCLIFactory, end: Any) -> None:
+    """`query()` and `run()` raise when the program ends while its background task runs, however it exits."""
+    for ask in (run, lambda *prompt, **fields: list(query(*prompt, **fields))):
+        cli = _with_task(scripted_cli, end)
+        cli.open_gate("end")
+        with pytest.raises(ProcessExitedError):
+            ask("hello", cli_path=cli.command)
 
 
 class _Waiter(threading.Thread):
