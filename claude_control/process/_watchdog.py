@@ -22,13 +22,15 @@ LIMIT = 3.0
 """Seconds after which a sweep gives up: what survives SIGKILL for two seconds sits in the kernel."""
 
 _HOST_POLL = 0.5  # seconds between looks at the host where there is no pidfd (Linux before 5.3, some sandboxes)
-_SCANS = 3  # at most so many, when processes were changing while they were looked at
+_SCANS = 3  # at most so many, when processes ended while they were looked at
+_EXEC_PATIENCE = 1.0  # seconds that a sweep waits for processes in mid-exec: 0.14 were seen on a busy machine
 _SLICE = 0.05  # seconds after which a sweep looks for carriers that the known ones may have started
 _READ_BYTES = 32768  # an environment is rarely longer, and a longer one is read in pieces
 _KERNEL_THREAD = 0x00200000  # a flag in /proc/<pid>/stat
 _IGNORED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM")
 
 _kernel_threads: "set[int]" = set()  # spares half of the looks; asked only about a pid that has no environment
+_stuck: "set[tuple[int, bytes]]" = set()  # pids and start times of those that did not finish their exec in time
 
 # Places in /proc/<pid>/stat, counted from the state on.
 _STATE, _PARENT, _FLAGS, _START, _ENV_END = 0, 1, 6, 19, 48
@@ -73,9 +75,17 @@ def carries(environ: bytes, markers: "set[bytes]") -> bool:
 
 def carriers(markers: "set[bytes]", skip: "set[int]") -> "list[int]":
     """The processes, except those to skip, that carry one of the markers. A zombie carries nothing."""
+    until = time.monotonic() + _EXEC_PATIENCE
+    found: list[int] = []
     for _ in range(_SCANS):
-        found, changing = _look(markers, skip)
-        if found or not changing:
+        found, bare = _look(markers, skip)
+        ended = False
+        for pid in () if found else bare:
+            environ = _environ_after_exec(pid, until)
+            ended = ended or environ is None
+            if environ and carries(environ, markers):
+                found.append(pid)
+        if found or not ended:
             break
     return found
 
@@ -198,9 +208,9 @@ def main() -> None:
     os._exit(0)
 
 
-def _look(markers: "set[bytes]", skip: "set[int]") -> "tuple[list[int], bool]":
-    """Look at every process once; returns the carriers, and whether some could have slipped through."""
-    found, changing = [], False
+def _look(markers: "set[bytes]", skip: "set[int]") -> "tuple[list[int], list[int]]":
+    """Look at every process once; returns the carriers, and those that show no environment."""
+    found, bare = [], []
     buffer = bytearray(_READ_BYTES)  # one for all: a fresh one for each would double the time
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) in skip:
@@ -208,30 +218,54 @@ def _look(markers: "set[bytes]", skip: "set[int]") -> "tuple[list[int], bool]":
         try:
             environ = _read(f"/proc/{name}/environ", buffer)
         except (FileNotFoundError, ProcessLookupError):
-            environ = b""
+            environ = b""  # it has ended, or is a zombie
         except OSError:
             continue  # another user's
         if not environ:
-            changing = changing or _is_changing(int(name))
+            bare.append(int(name))
         elif carries(environ, markers):
             found.append(int(name))
-    return found, changing
+    return found, bare
 
 
-def _is_changing(pid: int) -> bool:
-    """Tell whether a process without an environment has just ended, or is in the middle of an exec.
+def _environ_after_exec(pid: int, until: float) -> "bytes | None":
+    """Return the environment of a process that showed none, waiting for the end of its exec.
 
-    One that has ended may have left a child that was not in the list yet. Kernel threads and zombies stay as they are.
+    From when an exec has closed the descriptors, so that whoever started the process goes on, until its stack is
+    filled, it shows an empty environment, and on a busy machine it may lose its processor in between. Returns None for
+    a process that has ended: it may have left a child that was not in the list yet.
     """
+    while True:
+        state = _bareness(pid)  # looked at first: what is read after the end of the exec is the whole of it
+        if state == "ended":
+            return None
+        if state == "for good":
+            return b""
+        try:
+            environ = _read(f"/proc/{pid}/environ")
+        except OSError:
+            environ = b""
+        if environ or state == "settled":
+            return environ
+        if time.monotonic() >= until:
+            _stuck.add((pid, start_time(pid)))
+            return b""
+        time.sleep(0.001)
+
+
+def _bareness(pid: int) -> str:
+    """Why a process shows no environment: it has ended, has none for good, is in mid-exec, or has settled."""
     if pid in _kernel_threads:
-        return False
+        return "for good"
     fields = stat(pid)
     if not fields:
-        return True
+        return "ended"
     if int(fields[_FLAGS]) & _KERNEL_THREAD:
         _kernel_threads.add(pid)
-        return False
-    return fields[_STATE] not in (b"Z", b"X") and fields[_ENV_END] == b"0"
+        return "for good"
+    if fields[_STATE] in (b"Z", b"X") or (pid, fields[_START]) in _stuck:
+        return "for good"
+    return "mid-exec" if fields[_ENV_END] == b"0" else "settled"
 
 
 def _chase(number: int, end: float, markers: "set[bytes]", skip: "set[int]", told: "set[int]") -> "list[int]":
