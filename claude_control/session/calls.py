@@ -114,18 +114,19 @@ class Calls:
         """Send a request and return at once; `direct` and `wanted` are those of `Writer.put`."""
         self._check(request)
         body = request.body()
-        request_id, future = self.pending.register(os.urandom(4).hex())
+        tail = os.urandom(4).hex()
         try:
+            request_id, future = self.pending.register(tail)
             line = encode(envelope.request(request_id, body))
             ticket = self._writer.put(line, direct=direct, on_error=self._broken_pipe, wanted=wanted)
             return PendingReply(self, request, request_id, future, ticket)
         except OSError as error:
-            self.pending.pop(request_id)
+            self.pending.forget(tail)
             if not direct:
                 raise
             raise self._broken_pipe(error) from error
-        except BaseException:
-            self.pending.pop(request_id)
+        except BaseException:  # struck from outside, perhaps before the id was known here
+            self.pending.forget(tail)
             raise
 
     def post(self, request: Request[Any]) -> None:

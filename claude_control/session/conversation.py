@@ -4,11 +4,12 @@ import copy
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
 from claude_control.errors import AbortedError, SessionClosedError
+from claude_control.process.launch import uninterrupted
 from claude_control.session.changes import Changes
 from claude_control.session.evidence import NOTED, Evidence, is_command
 from claude_control.session.inbox import Inbox, Item, Newest
@@ -20,6 +21,7 @@ from claude_control.wire.framing import encode
 
 __all__ = ["Conversation", "Delivery"]
 
+T = TypeVar("T")
 Action = Callable[[], None]
 
 
@@ -83,6 +85,12 @@ class Conversation:
             self._queue.append(record)
             return record, self._begin_next() is record
 
+    def go_on(self) -> TurnRecord | None:
+        """Complete what somebody who was struck from outside has begun; returns the turn whose prompt is to be out."""
+        with self._lock:
+            self._begin_next()
+            return self._current
+
     def note_sent(self, uuid: str) -> None:
         """Note a prompt that is written without a turn of its own."""
         with self._lock:
@@ -103,31 +111,21 @@ class Conversation:
 
     def drop(self, record: TurnRecord) -> bool:
         """Take a queued prompt out; False if it has been written."""
-        with self._lock:
-            if record not in self._queue:
-                return False
-            self._queue.remove(record)
-        record.drop(_dropped())
-        return True
+        if record.state != "queued":
+            return False
+        return _whole(lambda: bool(self._drop([record], _dropped())))
 
     def drop_queued(self) -> list[TurnRecord]:
         """Take every queued prompt out."""
-        with self._lock:
-            records = list(self._queue)
-            self._queue.clear()
-        for record in records:
-            record.drop(_dropped())
-        return records
+        return _whole(lambda: self._drop(list(self._queue), _dropped())) if self._queue else []
 
     def refuse(self) -> None:
         """Fail every queued prompt, and every later one: the session is being closed."""
         error = SessionClosedError("the session was closed before the prompt was sent", phase="closing")
         with self._lock:
             self._ended = self._ended or error
-            records = list(self._queue)
-            self._queue.clear()
-        for record in records:
-            record.drop(error)
+        if self._queue:
+            _whole(lambda: self._drop(list(self._queue), error))
 
     def note_stop(self, hook_event: str | None = None) -> None:
         """Note that our side asks for the end of the turn that runs: by a hook at this event, or otherwise."""
@@ -211,23 +209,43 @@ class Conversation:
             if self._current is not None:
                 self._current.usage = self._ledger.since_result()
             records = [record for record in (self._current, *self._queue) if record is not None]
-            self._queue.clear()
-            self._current = None
             held, self._held = self._held, []
         if held:
             self.program.put(held)
         for record in records:
             record.fail(turn_error)
         self.program.finish(error)
+        with self._lock:  # not before: who is struck in the middle leaves the rest to the next one who ends it
+            self._queue.clear()
+            self._current = None
         self.changes.tell()
 
     def _begin_next(self) -> TurnRecord | None:
-        if self._current is not None or not self._queue or not self.router.free:
+        """Begin the next turn, if it may; returns the record whose prompt is then to be written.
+
+        The queue lets go of it last: who is struck from outside before that leaves the rest to whoever comes next.
+        """
+        if self._current is None:
+            if not self._queue or not self.router.free or self._ended is not None:
+                return None
+            self._current = self._queue[0]
+        elif not self._queue or self._queue[0] is not self._current:
             return None
-        self._current = record = self._queue.popleft()
+        record = self._current
         record.state = "running"
         self.router.written(record.uuid, ours=True)
+        self._queue.popleft()
         return record
+
+    def _drop(self, records: list[TurnRecord], error: Exception) -> list[TurnRecord]:
+        """Take these out of the queue, as far as they are still in it, and end them."""
+        with self._lock:
+            dropped = [each for each in records if each in self._queue and each is not self._current]
+            for record in dropped:
+                self._queue.remove(record)
+        for record in dropped:
+            record.drop(error)
+        return dropped
 
     def _place(self, item: Item, delivery: Delivery) -> None:
         frame, usage = item[1], None
@@ -276,6 +294,16 @@ def _hand_over(items: list[Item], stream: Inbox | Newest) -> None:
         failure = SessionClosedError(text)
         stream.finish(failure)  # a part is missing: nothing may follow it
         raise failure from error
+
+
+def _whole(work: Callable[[], T]) -> T:
+    """Do something where nothing strikes, and wait for it: half of it would leave somebody waiting for ever."""
+    try:
+        return uninterrupted(work, lambda _: None)
+    except RuntimeError as error:
+        if type(error).__module__ != "builtins":  # what struck this thread
+            raise
+        return work()  # the interpreter is shutting down, or the system has no more threads
 
 
 def _dropped() -> AbortedError:

@@ -62,7 +62,7 @@ class _Waiting:
         with self._lock:
             if not self._finished:
                 self._finished, self._error = True, error
-                self._changed.notify_all()
+            self._changed.notify_all()
 
     def _wait(self, ready: Callable[[], bool], deadline: Deadline) -> bool:
         """Wait, with the lock held, until there is something or the end; False when the time is up."""

@@ -41,8 +41,8 @@ from claude_control.session.connection import Connection
 from claude_control.session.exited import SHOWN_WORDS
 from claude_control.session.routing import Router
 from claude_control.session.stderr import StderrLines
+from claude_control.wire import messages, requests
 from claude_control.wire.hooks import register_hooks
-from claude_control.wire.messages import preload
 from claude_control.wire.requests import Initialize, InitializeReply
 
 __all__ = ["open_apart", "open_connection"]
@@ -175,7 +175,8 @@ def _initialize(connection: Connection, options: Options) -> InitializeReply:
     fields = initialize_fields(options)
     if config:
         fields["hooks"] = config
-    preload()  # while the program starts
+    messages.preload()  # while the program starts
+    requests.preload()
     seconds = initialize_timeout(options, os.environ)
     connection.gate.handshake = request = Initialize(fields)
     try:

@@ -46,6 +46,12 @@ class PendingReplies:
         with self._lock:
             return self._futures.pop(request_id, None)
 
+    def forget(self, tail: str) -> None:
+        """Take out the entry that was made with this tail, if there is one: whoever made it may not know its id."""
+        with self._lock:
+            for request_id in [one for one in self._futures if one.endswith(f"_{tail}")]:
+                del self._futures[request_id]
+
     def resolve(self, reply: Reply) -> bool:
         """Hand an answer to whoever waits for it; an answer that nobody waits for is counted. Called by the reader."""
         future = self.pop(reply.request_id)

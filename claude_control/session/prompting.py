@@ -1,5 +1,6 @@
 """Prompts on their way to the program, and interrupts."""
 
+import _thread
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
@@ -62,32 +63,48 @@ class Prompting:
             record, write_now = self._conversation.ask(prompt, uuid, fields)
             if write_now:
                 self._write(record)
+        except ClaudeControlError:
+            raise  # nothing was queued
         except BaseException:
             # Struck from outside, perhaps when a turn had begun and its prompt was not yet written: nothing could be
-            # written after it any more. Should it go out twice, the program ignores the second one of the same uuid.
-            self._write(self._conversation.current)
+            # written after it any more. This one call into C is made before a second strike can land. Should the
+            # prompt go out twice, the program ignores the second one of the same uuid.
+            try:
+                _thread.start_new_thread(self._go_on, ())
+            except RuntimeError:  # the interpreter is shutting down, or the system has no more threads
+                self._go_on()
             raise
         return record
+
+    def _go_on(self) -> None:
+        """Complete what a struck thread has begun. Runs in a thread of its own, which nothing strikes."""
+        self.write_from_reader(self._conversation.go_on())
 
     def send(self, prompt: Prompt, uuid: str, *, verbatim: bool | None = None, **said: Any) -> None:
         """Write a prompt at once and wait until it is written; `said` is what `prompt_fields` takes."""
         line = encode(envelope.user_message(prompt, uuid, **self._fields(prompt, verbatim=verbatim, **said)))
-        goes_out = False
+        ticket, written = Ticket(line, self._broken_pipe), False
         try:
             self._conversation.note_sent(uuid)
-            ticket = self._writer.put(line, on_error=self._broken_pipe)
-            goes_out = True  # also if Ctrl-C ends the wait
-            if ticket is not None:
-                goes_out = self._wait_until_written(ticket)
+            self._writer.put(line, direct=False, ticket=ticket)
+            written = self._wait_until_written(ticket)
         except BrokenPipeError as error:
             raise self._broken_pipe(error) from error
         finally:
-            if not goes_out:
-                self._write(self._conversation.withdraw(uuid))
-        if not goes_out:
+            if not written:  # as in `ask`
+                try:
+                    _thread.start_new_thread(self._take_back, (uuid, ticket))
+                except RuntimeError:
+                    self._take_back(uuid, ticket)
+        if not written:
             seconds = self._options.write_timeout
             text = f"the prompt could not be written within {seconds:g} seconds: the program does not read its input"
             raise ControlTimeoutError(text, timeout=seconds)
+
+    def _take_back(self, uuid: str, ticket: Ticket) -> None:
+        """Forget a prompt that does not go out; it does if only the wait for it was struck. Runs as `_go_on` does."""
+        if not self._writer.has(ticket):
+            self.write_from_reader(self._conversation.withdraw(uuid))
 
     def _fields(self, prompt: Prompt, *, verbatim: bool | None, **said: Any) -> dict[str, Any]:
         """Return the frame's fields; raises `NotSupportedError` if the program would ignore one."""

@@ -43,6 +43,7 @@ class TurnRecord:
     usage: Usage | None = None  # set at the end
     interrupt_owed: bool = False  # an interrupt came before the program had begun the turn, and must be repeated
     _ending: threading.Lock = attrs.field(factory=threading.Lock)  # the first end counts, whichever thread brings it
+    _raises: bool = False  # iterating raises the error too
     _texts: list[str] = attrs.field(factory=list)  # of the newest message that has text: one frame each, n to a message
     _text_id: object = None
 
@@ -92,11 +93,11 @@ class TurnRecord:
     ) -> None:
         """End once; `raises` says that iterating raises the error too."""
         with self._ending:
-            if self.state == "done":
-                return
-            self.outcome, self.result, self.error = outcome, result, error
-            self.state, self.line = "done", None
-        self.inbox.finish(error if raises else None)
+            if self.state != "done":
+                self.outcome, self.result, self.error, self._raises = outcome, result, error, raises
+                self.state, self.line = "done", None
+        # By the second one too: the first may have been struck before it came here.
+        self.inbox.finish(self.error if self._raises else None)
         self.done.set()
 
     @property

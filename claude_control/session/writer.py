@@ -77,11 +77,14 @@ class Writer:
         direct: bool = True,
         on_error: Callable[[OSError], object] | None = None,
         wanted: Callable[[], bool] | None = None,
+        ticket: Ticket | None = None,
     ) -> Ticket | None:
         """Hand a line over; returns None if it is written already, else the ticket to wait for.
 
         With `direct=False` (the reader, timers) this thread writes nothing itself. `wanted` is asked when no other line
         can come before this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads.
+        Who must know whether the line goes out, even if struck from outside in here, brings a `ticket`, lets the
+        thread write it, and asks `has`.
         """
         with self._lock:
             if self._closed is not None:
@@ -90,11 +93,16 @@ class Writer:
                 raise Unwanted
             if direct and not self._queue and len(line) <= PIPE_BUF and self._write_now(line):
                 return None
-            ticket = Ticket(line, on_error)
+            ticket = ticket or Ticket(line, on_error)
             self._start_thread()
             self._queue.append(ticket)
             self._changed.notify()
         return ticket
+
+    def has(self, ticket: Ticket) -> bool:
+        """Tell whether the writer thread has written the ticket's line, writes it, or will."""
+        with self._lock:
+            return ticket.begun or ticket in self._queue
 
     def withdraw(self, ticket: Ticket) -> bool:
         """Take a line back; False if it is being written, has been, or has failed."""

@@ -266,6 +266,16 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def preload() -> None:
+    """Load every module of this package, for a moment that is spent waiting anyway (some 50 ms, once).
+
+    An exception that strikes a thread in the middle of an import (Ctrl-C, a task runner's time limit) may leave the
+    import's lock taken for ever, as CPython 3.13 and those before it do: so nothing should be left to import later on.
+    """
+    for names in MODULES.values():
+        __getattr__(names[0])
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
