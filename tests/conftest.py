@@ -6,12 +6,17 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["claude_control.testing.pytest_plugin", "pytester"]
 
 # Variables of a Claude Code that these tests may be running in, or that would lead them to an account.
 _FOREIGN = ("ANTHROPIC_", "CLAUDE_CODE_")
 _FOREIGN_NAMES = ("CLAUDECODE", "CLAUDE_CONFIG_DIR", "CLAUDE_CONTROL_CLI")
+
+# A busy machine makes any example slow; what never ends is ended by the tests' own time limit.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -170,7 +170,7 @@ def test_worker_is_struck_soon(
     strike(thread, error)
     thread.join(10)
     assert [kind for kind, _ in caught] == [error]
-    assert caught[0][1] - before < SLICE + 0.5  # the slice, and what a busy machine adds
+    assert caught[0][1] - before < SLICE + 5  # the slice, and what a busy machine adds
 
 
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 _LOOK = threading.Event()  # never set: its wait is a pause between two looks
 
 
-def wait_until(condition: Callable[[], object], timeout: float = 10.0) -> None:
+def wait_until(condition: Callable[[], object], timeout: float = 30.0) -> None:
     """Return once `condition()` is true; raises AssertionError after `timeout` seconds."""
     end = time.monotonic() + timeout
     while not condition():

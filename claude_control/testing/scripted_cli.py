@@ -146,7 +146,7 @@ class ScriptedCLI:
         return [event["frame"] for event in self.events("received", pid)]
 
     def wait_received(
-        self, predicate: Callable[[dict[str, Any]], bool], timeout: float = 10.0, *, pid: int | None = None
+        self, predicate: Callable[[dict[str, Any]], bool], timeout: float = 30.0, *, pid: int | None = None
     ) -> dict[str, Any]:
         """Wait until a frame was received for which the predicate holds, and return it.
 
@@ -158,7 +158,7 @@ class ScriptedCLI:
     def wait_event(
         self,
         name: str,
-        timeout: float = 10.0,
+        timeout: float = 30.0,
         predicate: Callable[[Mapping[str, Any]], bool] = lambda _: True,
         *,
         pid: int | None = None,

@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -35,13 +36,18 @@ def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, st
 
 
 def piped(
-    *arguments: str, given: str = "", timeout: float = 30.0, variables: Mapping[str, str | None] | None = None
+    *arguments: str,
+    given: str = "",
+    timeout: float = 30.0,
+    variables: Mapping[str, str | None] | None = None,
+    cwd: Path | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run the command without any terminal; returns what it printed and its exit code."""
     return subprocess.run(
         [*COMMAND, *arguments],
         input=given,
         env=environment(variables),
+        cwd=cwd,
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -92,7 +98,7 @@ class Terminal:
                 self.process.wait()
         os.close(self.master)
 
-    def expect(self, text: str, timeout: float = 15.0) -> str:
+    def expect(self, text: str, timeout: float = 30.0) -> str:
         """Wait for a text behind the one expected last; returns what came up to its end."""
         end = time.monotonic() + timeout
         while text not in self.output[self._seen :]:

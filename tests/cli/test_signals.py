@@ -50,7 +50,7 @@ def test_second_ctrl_c_ends_at_once(program: Program) -> None:
         terminal.type(CTRL_C)
         terminal.expect("claude-control: interrupted\r\n")
         assert terminal.finish() == 130
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 8  # the graces would take longer
     assert "Traceback" not in terminal.output
     assert is_gone(cli)
 

@@ -83,7 +83,7 @@ def test_program_that_ignores_the_end_is_terminated() -> None:
     """A program that goes on after the end of its input gets SIGTERM after the grace."""
     with running(sh(ON_TERM.format("exit 9"))) as transport:
         assert read_until(transport, b"\n") == b"ready\n"
-        with took(0.3, 5):
+        with took(0.3, 20):
             assert stop_within([transport], exit_grace=0.3) == []
         assert transport.wait(0) == Exit(9)
 
@@ -92,7 +92,7 @@ def test_program_that_ignores_sigterm_is_killed() -> None:
     """A program that ignores SIGTERM as well gets SIGKILL after both graces."""
     with running(sh(ON_TERM.format(""))) as transport:
         assert read_until(transport, b"\n") == b"ready\n"
-        with took(0.4, 5):
+        with took(0.4, 20):
             assert stop_within([transport], exit_grace=0.2, terminate_grace=0.2) == []
         assert transport.wait(0) == Exit(-signal.SIGKILL)
 
@@ -101,8 +101,8 @@ def test_stopped_programs_are_stopped_again() -> None:
     """Stopping nothing, and stopping what has ended, takes no time."""
     with running(["/bin/true"]) as transport:
         assert transport.wait(10) == Exit(0)
-        with took(0, 1):
-            assert stop_within([transport, transport]) == []
+        with took(0, 20):
+            assert stop_within([transport, transport], exit_grace=60) == []
             assert stop_within([]) == []
 
 
@@ -111,7 +111,7 @@ def test_many_programs_take_the_time_of_one() -> None:
     code = "import os, time\nos.read(0, 1)\ntime.sleep(0.5)"
     with contextlib.ExitStack() as stack:
         transports = [stack.enter_context(running(python(code))) for _ in range(50)]
-        with took(0.4, 4):
+        with took(0.4, 15):
             assert stop_within(transports) == []
         assert {transport.wait(0) for transport in transports} == {Exit(0)}
 
@@ -121,8 +121,8 @@ def test_deadline_shortens_every_step() -> None:
     with running(sh(ON_TERM.format(""))) as stubborn, running(sh(ON_TERM.format("exit 9"))) as polite:
         for transport in (stubborn, polite):
             assert read_until(transport, b"\n") == b"ready\n"
-        with took(0.5, 3):
-            left = stop([stubborn, polite], exit_grace=60, terminate_grace=60, kill_grace=60, deadline=Deadline(1.0))
+        with took(1.0, 20):
+            left = stop([stubborn, polite], exit_grace=60, terminate_grace=60, kill_grace=60, deadline=Deadline(2.0))
         assert left == []
         assert polite.wait(0) == Exit(9)
         assert stubborn.wait(0) == Exit(-signal.SIGKILL)
@@ -152,7 +152,7 @@ def test_hanging_method_is_left_alone(hanging: tuple[str, ...]) -> None:
     with running(sh(ON_TERM.format(""))) as inner:
         assert read_until(inner, b"\n") == b"ready\n"
         theirs = Elsewhere(inner, hanging=hanging)
-        with took(0.2, 5):
+        with took(0.2, 20):
             assert stop_within([theirs], exit_grace=0.2, terminate_grace=0.2) == []
         assert inner.wait(0) == Exit(-signal.SIGKILL)
         theirs.let_go.set()
@@ -162,8 +162,8 @@ def test_wait_that_outstays_its_time_is_believed_later() -> None:
     """A `wait` that ignores its timeout holds nobody up, and its late answer still counts."""
     with running(["/bin/cat"]) as inner, running(["/bin/cat"]) as other:
         theirs = Elsewhere(inner, hanging=("wait",))
-        with took(0.3, 5):
-            left = stop_within([theirs, other], exit_grace=0.1, terminate_grace=0.1, kill_grace=0.1)
+        with took(2.2, 20):  # two seconds are enough for the other one, also on a busy machine
+            left = stop_within([theirs, other], exit_grace=2, terminate_grace=0.1, kill_grace=0.1)
         assert left == [theirs]
         assert other.wait(0) == Exit(0)
         theirs.let_go.set()

@@ -188,7 +188,7 @@ def test_output_held_by_a_grandchild_ends() -> None:
     with running(sh("echo hi; sleep 60 & exit 2")) as transport:
         start = time.monotonic()
         assert read_all(transport) == b"hi\n"
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < 20
         assert transport.wait(10) == Exit(2)
 
 
@@ -202,7 +202,7 @@ def test_output_written_by_a_grandchild_ends(grandchild: str) -> None:
         assert read_until(transport, b"hi\n")
         while transport.read():
             pass
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 20
 
 
 def test_late_reader_gets_everything() -> None:
@@ -245,7 +245,7 @@ def test_wait_says_when_the_program_still_runs() -> None:
     with running(["/bin/cat"]) as transport:
         start = time.monotonic()
         assert transport.wait(0.2) is None
-        assert 0.2 <= time.monotonic() - start < 2
+        assert 0.2 <= time.monotonic() - start < 20
         assert transport.wait(0) is None
         assert repr(transport) == f"<SubprocessTransport pid {transport.pid} running>"
 

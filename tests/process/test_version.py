@@ -48,7 +48,7 @@ def test_silent_program_is_ended(own: object) -> None:
     start = time.monotonic()
     env = {**ENV, orphans.MARKER_VARIABLE: marker}
     assert program_version(program("sleep 60 & sleep 60"), env, spawn=own, timeout=0.3) is None  # type: ignore[arg-type]
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
     wait_until(lambda: not _watchdog.carriers({marker.encode()}, set()))
 
 

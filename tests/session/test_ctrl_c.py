@@ -16,15 +16,26 @@ from claude_control.testing.steps import on, reply, resume_reading, stop_reading
 from tests.session.conftest import OpenScripted
 from tests.waiting import wait_until
 
+_WAITS = {"wait_event", "wait_future", "take", "wait_idle"}
+_LOOK = threading.Event()  # never set: its wait is a pause between two looks
 
-def _main_thread_waits() -> bool:
-    """Tell whether the main thread is in one of the SDK's waits, where Ctrl-C is to land and not a step earlier."""
+
+def _wait_of_main_thread() -> int | None:
+    """Return which of the SDK's waits the main thread is in, None if in none."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
-    names = set()
-    while frame is not None:
-        names.add(frame.f_code.co_name)
+    while frame is not None and frame.f_code.co_name not in _WAITS:
         frame = frame.f_back
-    return bool(names & {"wait_event", "wait_future", "take", "wait_idle"})
+    return None if frame is None else id(frame)
+
+
+def _main_thread_rests() -> bool:
+    """Tell whether the main thread stays in one wait: Ctrl-C is to land in there, not a step earlier or later."""
+    first = _wait_of_main_thread()
+    for _ in range(20):
+        _LOOK.wait(0.005)
+        if first is None or _wait_of_main_thread() != first:
+            return False
+    return True
 
 
 @contextmanager
@@ -34,7 +45,7 @@ def pressing_ctrl_c(*when: Callable[[], object]) -> Iterator[None]:
     def press() -> None:
         for condition in when:
             wait_until(condition, timeout=20)
-            wait_until(_main_thread_waits, timeout=20)
+            wait_until(_main_thread_rests, timeout=20)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     presser = threading.Thread(target=press)
@@ -160,5 +171,5 @@ def test_asynchronous_exceptions_land_in_other_threads(
     worker = threading.Thread(target=work)
     worker.start()
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(worker.ident or 0), ctypes.py_object(Limit))
-    assert caught.wait(2)
+    assert caught.wait(10)
     worker.join(5)

@@ -309,7 +309,7 @@ def test_stdin_closed_under_us(scripted_cli: ScriptedCLIFactory, open_scripted: 
     start = time.monotonic()
     with pytest.raises((ProcessExitedError, SessionClosedError)):
         session.get_mcp_status(timeout=5)
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 20
 
 
 def test_stdout_closed_but_alive(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
@@ -429,7 +429,7 @@ def test_close_ends_a_program_that_ignores_everything(
     wait_until(lambda: asked.state == "running")
     start = time.monotonic()
     session.close()
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 10  # the default graces are twelve seconds
     assert all(gone(pid) for pid in cli.pids)
     with pytest.raises(SessionClosedError):
         asked.result(timeout=1)
@@ -491,17 +491,18 @@ def test_messages_end_at_close(scripted_cli: ScriptedCLIFactory, open_scripted: 
 def test_many_sessions_close_in_about_the_time_of_one(scripted_cli: ScriptedCLIFactory) -> None:
     """`close_all` takes the graces once, not once for each session."""
     cli = scripted_cli(prompts=[turn(ignore_signals(), hang(), interruptible=False)] * 6)
-    options = Options(cli_path=cli.command, interrupt_grace=0.3, exit_grace=0.3, terminate_grace=0.3)
+    options = Options(cli_path=cli.command, interrupt_grace=0.8, exit_grace=0.8, terminate_grace=0.8)
     sessions = [Session(options).open() for _ in range(6)]
     for session in sessions:
         session.ask("hang")
     wait_until(lambda: all(session.state == "running" for session in sessions))
     start = time.monotonic()
     close_all(sessions)
-    assert time.monotonic() - start < 6 * 0.9
+    assert time.monotonic() - start < 5 * 2.4
     assert all(session.state == "closed" for session in sessions)
 
 
+@pytest.mark.timeout(300)  # 200 programs are started, which takes 20 seconds where nothing else is done
 @pytest.mark.parametrize("together", [False, True])
 def test_two_hundred_sessions_leave_nothing(scripted_cli: ScriptedCLIFactory, together: bool) -> None:
     """200 sessions one after another, or at once, leave no thread, descriptor or child, the watchdog included."""

@@ -383,10 +383,11 @@ def test_a_late_answer_stops_no_later_turn(
 ) -> None:
     """An answer that comes too late to end its own turn is no excuse for a later one that breaks off (2.1.7)."""
     later: list[PendingAnswer] = []
-    go, over = threading.Event(), threading.Event()
+    begun, go, over = threading.Event(), threading.Event(), threading.Event()
 
     def hook(*_: object) -> dict[str, Any]:
-        go.wait(10)
+        begun.set()
+        go.wait(30)
         over.set()
         return {"decision": "block", "reason": "late"}
 
@@ -398,7 +399,7 @@ def test_a_late_answer_stops_no_later_turn(
         hooks={"UserPromptSubmit": [HookMatcher(hooks=[hook])]},
     )
     first = session.ask("one")
-    wait_until(lambda: session.stats.requests_received)
+    wait_until(lambda: later or begun.is_set())  # an interrupt that comes before spares the callback its call
     session.interrupt()
     assert first.result().subtype == "error_during_execution"
     second = session.ask("two")

@@ -50,7 +50,7 @@ def test_nothing_delays_the_stop(steps: list[Step]) -> None:
         server.wait_for_request()
         started = time.monotonic()
         server.stop()
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 10
         assert threading.active_count() == threads
 
 
