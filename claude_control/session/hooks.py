@@ -1,6 +1,8 @@
 """Runs the user's hooks, and turns whatever happens into one answer."""
 
-from collections.abc import Callable, Mapping
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import attrs
@@ -10,7 +12,8 @@ from claude_control.abort import AbortSignal
 from claude_control.process.watch import call_later
 from claude_control.session.answers import OpenRequest
 from claude_control.session.running import Runner, own_copy, said
-from claude_control.wire.hooks import Hook, answer_hook, failed_hook
+from claude_control.wire.hook_answers import answer_hook, needed_program
+from claude_control.wire.hooks import Hook, failed_hook
 from claude_control.wire.inbound import HookCallback
 
 __all__ = ["HookContext", "Hooks"]
@@ -36,6 +39,7 @@ class Hooks:
         hooks: Mapping[str, Hook],
         session: Callable[[], Any],
         stopping: Callable[[str | None], None],
+        require: Callable[[str, str], None],
         *,
         allow_bypass: bool,
     ) -> None:
@@ -43,7 +47,9 @@ class Hooks:
         self._hooks = hooks
         self._session = session  # returns the Session, or None when it was dropped
         self._stopping = stopping  # called before an answer that ends the turn is written
+        self._require = require  # raises NotSupportedError if the program is too old for what is named
         self._allow_bypass = allow_bypass
+        self._rows = Rows()
 
     def start(self, request: HookCallback) -> None:
         """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
@@ -57,30 +63,93 @@ class Hooks:
         open_request = self._runner.open(request.request_id, hook.function, lambda text: failed_hook(hook, text))
         if open_request is None:
             return
+        # What happens once is told to each callback with the same input; the request's own id may differ (2.1.332).
+        row = None if hook.row is None else (hook.row, repr(request.input))
         if hook.timeout is not None:
-            seconds = hook.timeout
-            open_request.timer = call_later(seconds, lambda: self._timed_out(hook, open_request, seconds))
+            open_request.timer = call_later(hook.timeout, lambda: self._timed_out(hook, open_request, row))
             if not self._runner.answers.is_open(open_request):  # it was closed meanwhile, and its timer not seen
                 open_request.timer.cancel()
-        self._runner.submit(open_request, lambda: self._run(hook, request, open_request))
+        if row is None:
+            self._runner.submit(open_request, lambda: self._run(hook, request, open_request))
+        elif self._rows.add(row, Waiting(hook, request, open_request)):
+            self._runner.pool.submit(lambda: self._run_row(row))
+
+    def _run_row(self, row: Hashable) -> None:
+        while (waiting := self._rows.next(row)) is not None:
+            if self._runner.answers.is_open(waiting.open_request):
+                self._run(waiting.hook, waiting.request, waiting.open_request)
 
     def _run(self, hook: Hook, request: HookCallback, open_request: OpenRequest) -> None:
         context = HookContext(open_request.signal, hook.event, self._session())
         try:
             output = hook.function(own_copy(request.input), request.tool_use_id, context)
             answer = answer_hook(hook.event, output, allow_bypass=self._allow_bypass)
-            if _ends_turn(hook.event, answer) and self._runner.answers.is_open(open_request):
-                self._stopping(hook.event)
+            self._require(*needed_program(hook.event, answer))
+            self._note_end(hook, open_request, answer)
             self._runner.answers.answer(open_request, answer)
-        except BaseException as error:  # as above
+        except (
+            BaseException
+        ) as error:  # an unanswered request hangs the turn: SystemExit and KeyboardInterrupt fail too
             _log.warning("hook.failed", function=open_request.function_name, error=repr(error))
-            self._runner.answers.answer(open_request, failed_hook(hook, f"The {hook.event} hook failed: {said(error)}"))
+            failed = failed_hook(hook, f"The {hook.event} hook failed: {said(error)}")
+            self._note_end(hook, open_request, failed)
+            self._runner.answers.answer(open_request, failed)
 
-    def _timed_out(self, hook: Hook, open_request: OpenRequest, seconds: float) -> None:
-        if self._runner.answers.time_out(
-            open_request, f"The {hook.event} hook did not answer within {seconds:g} seconds."
-        ):
-            _log.warning("hook.timed_out", hook_event=hook.event, function=open_request.function_name, seconds=seconds)
+    def _note_end(self, hook: Hook, open_request: OpenRequest, answer: Mapping[str, Any]) -> None:
+        if _ends_turn(hook.event, answer) and self._runner.answers.is_open(open_request):  # a late one ends nothing
+            self._stopping(hook.event)
+
+    def _timed_out(self, hook: Hook, open_request: OpenRequest, row: Hashable) -> None:
+        # Those that wait for their turn have the same time. They go first: the signal may end the one that runs.
+        late = [waiting.open_request for waiting in self._rows.take(row)]
+        for request in (*late, open_request):
+            self._note_end(hook, request, failed_hook(hook, ""))
+            if self._runner.answers.time_out(
+                request, f"The {hook.event} hook did not answer within {hook.timeout:g} seconds."
+            ):
+                _log.warning(
+                    "hook.timed_out", hook_event=hook.event, function=request.function_name, seconds=hook.timeout
+                )
+
+
+@attrs.frozen(eq=False)
+class Waiting:
+    """A callback that waits for its turn."""
+
+    hook: Hook
+    request: HookCallback
+    open_request: OpenRequest
+
+
+class Rows:
+    """The callbacks that wait for their turn, in rows: whoever runs a row takes one after the other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # guards _rows
+        self._rows: dict[Hashable, deque[Waiting]] = {}
+
+    def add(self, row: Hashable, waiting: Waiting) -> bool:
+        """Put one at the end of a row; True if the row is new, so that somebody must run it."""
+        with self._lock:
+            is_new = row not in self._rows
+            self._rows.setdefault(row, deque()).append(waiting)
+        return is_new
+
+    def next(self, row: Hashable) -> Waiting | None:
+        """Return whose turn it is; None at the end of the row, which is then gone."""
+        with self._lock:
+            if self._rows[row]:
+                return self._rows[row].popleft()
+            del self._rows[row]
+        return None
+
+    def take(self, row: Hashable) -> list[Waiting]:
+        """Return all that wait in a row, in order, and leave it empty."""
+        with self._lock:
+            taken = list(self._rows.get(row, ()))
+            if taken:
+                self._rows[row].clear()
+        return taken
 
 
 def _ends_turn(event: str, answer: Mapping[str, Any]) -> bool:
