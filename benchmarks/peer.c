@@ -3,6 +3,8 @@
  * It answers every control request at once. A prompt with "bench: key=value ..." in it scripts one turn:
  *   n=COUNT kind=delta|assistant|stamp size=CHARACTERS gap=MICROSECONDS   messages, as fast as the pipe takes them
  *   asks=COUNT ask=permission|hook mode=seq|burst                         requests to the host, each answer timed
+ *   asks=COUNT ask=tool|hello|ready server=NAME mode=seq|burst            the same to a server of its tools: a call, and
+ *                                                                         the two messages of the handshake
  * The result's text says how long the messages and the answers took, in microseconds.
  *
  * Environment: PEER_INIT, bytes of the initialize answer (8192); PEER_EXIT_MS, delay between the end of stdin and the
@@ -26,7 +28,7 @@ static long long now_ns(void)
 
 struct turn {
     long n, size, gap, asks;
-    char kind[16], ask[16], mode[16], uuid[64];
+    char kind[16], ask[16], mode[16], server[32], uuid[64];
 };
 
 static void read_word(const char *script, const char *key, char *value, size_t room)
@@ -51,7 +53,7 @@ static long read_number(const char *script, const char *key, long otherwise)
 
 static struct turn parse_turn(const char *script)
 {
-    struct turn t = {0, 0, 0, 0, "delta", "permission", "seq", ""};
+    struct turn t = {0, 0, 0, 0, "delta", "permission", "seq", "lab", ""};
     t.n = read_number(script, "n", 0);
     t.size = read_number(script, "size", 60);
     t.gap = read_number(script, "gap", 0);
@@ -59,6 +61,7 @@ static struct turn parse_turn(const char *script)
     read_word(script, "kind", t.kind, sizeof t.kind);
     read_word(script, "ask", t.ask, sizeof t.ask);
     read_word(script, "mode", t.mode, sizeof t.mode);
+    read_word(script, "server", t.server, sizeof t.server);
     return t;
 }
 
@@ -131,7 +134,30 @@ static long long *asked_at, *answered_after;
 static long asks_made, asks_open;
 static char hook_id[64] = "hook_0";
 
-static void put_ask(const char *what, long number)
+/* The message of MCP that a request to a server carries, without its "jsonrpc". */
+static void write_mcp(char *text, size_t size, const char *what, long number)
+{
+    if (!strcmp(what, "hello"))
+        snprintf(text, size, "\"method\":\"initialize\",\"id\":0,\"params\":{\"protocolVersion\":\"2025-11-25\","
+            "\"capabilities\":{},\"clientInfo\":{\"name\":\"claude-code\",\"version\":\"2.1.332\"}}");
+    else if (!strcmp(what, "ready"))
+        snprintf(text, size, "\"method\":\"notifications/initialized\"");
+    else
+        snprintf(text, size, "\"method\":\"tools/call\",\"id\":%ld,\"params\":{\"name\":\"echo\",\"arguments\":{"
+            "\"text\":\"hello\"},\"_meta\":{\"claudecode/toolUseId\":\"toolu_01VwKq3nZr6TgYb8PdXsMf2a\","
+            "\"progressToken\":%ld}}", number + 1, number + 1);
+}
+
+static int write_mcp_ask(char *line, size_t size, const char *what, const char *server, long number)
+{
+    char message[400];
+    write_mcp(message, sizeof message, what, number);
+    return snprintf(line, size,
+        "{\"type\":\"control_request\",\"request_id\":\"ask-%08ld\",\"request\":{\"subtype\":\"mcp_message\","
+        "\"server_name\":\"%s\",\"message\":{\"jsonrpc\":\"2.0\",%s}}}\n", number, server, message);
+}
+
+static void put_ask(const char *what, const char *server, long number)
 {
     static const char permission[] =
         "{\"type\":\"control_request\",\"request_id\":\"ask-%08ld\",\"request\":{\"subtype\":\"can_use_tool\","
@@ -146,8 +172,9 @@ static void put_ask(const char *what, long number)
         "\"tool_input\":{\"command\":\"make check\",\"description\":\"Run the checks\"},"
         "\"tool_use_id\":\"toolu_01VwKq3nZr6TgYb8PdXsMf2a\"},\"tool_use_id\":\"toolu_01VwKq3nZr6TgYb8PdXsMf2a\"}}\n";
     char line[1200];
-    int size = strcmp(what, "hook") ? snprintf(line, sizeof line, permission, number)
-                                    : snprintf(line, sizeof line, hook, number, hook_id);
+    int size = !strcmp(what, "permission") ? snprintf(line, sizeof line, permission, number)
+        : !strcmp(what, "hook") ? snprintf(line, sizeof line, hook, number, hook_id)
+        : write_mcp_ask(line, sizeof line, what, server, number);
     asks_open++;
     asked_at[number] = now_ns();
     put(line, (size_t)size);
@@ -285,7 +312,7 @@ static void ask_host(const struct turn *t)
     asks_open = 0;
     int one_by_one = strcmp(t->mode, "burst");
     for (long i = 0; i < t->asks && !in_over; i++) {
-        put_ask(t->ask, i);
+        put_ask(t->ask, t->server, i);
         while (one_by_one && asks_open && !in_over)
             listen(1);
         if (!one_by_one && i % 32 == 31)

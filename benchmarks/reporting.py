@@ -14,9 +14,6 @@ from benchmarks.metrics import Pair, Summary, shown, summarise
 from benchmarks.preparing import OFFICIAL
 from benchmarks.running import Row
 
-LEFT_OUT = "Not measured yet: calls of in-process tools."
-"""What the report says of the rows that are missing."""
-
 _BYTES = frozenset(("rss", "added", "peak", "connected", "worked"))
 _RATIOS = frozenset(("ratio", "growth"))
 
@@ -52,7 +49,7 @@ def surroundings() -> dict[str, Any]:
 
 def as_document(measured: Sequence[Measured], about: dict[str, Any]) -> dict[str, Any]:
     """Return the whole report as data for JSON."""
-    return {"about": about, "left_out": LEFT_OUT, "rows": [_row_document(one) for one in measured]}
+    return {"about": about, "rows": [_row_document(one) for one in measured]}
 
 
 def _row_document(one: Measured) -> dict[str, Any]:
@@ -83,7 +80,6 @@ def _lines(measured: Sequence[Measured], about: dict[str, Any]) -> Iterator[str]
     yield "Medians of the pairs; half of the pairs lie within the spread. The command is `python -m benchmarks`."
     yield ""
     yield from (f"* {key}: {value}" for key, value in about.items())
-    yield f"* {LEFT_OUT}"
     yield ""
     yield "| metric | must | stretch | measured | spread | pairs | verdict |"
     yield "|---|---|---|---|---|---|---|"

@@ -4,7 +4,7 @@
 """
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from benchmarks.metrics import Metric, Pair, cost, own, rate
 from benchmarks.real_program import serve
@@ -47,6 +47,17 @@ def _asked(what: str, figure: str, one: tuple[float, float], many: tuple[float, 
         Metric(f"{what} one by one: rate / official", rate(f"{figure}_seq"), *one, least=True),
         Metric(f"{what} at once: rate / official", rate(f"{figure}_burst"), *many, least=True),
     )
+
+
+def _called(what: str, server: str) -> tuple[Metric, ...]:
+    return (
+        Metric(f"{what}, one by one, p50: rate / official", rate(f"{server}_seq_p50"), least=True),
+        Metric(f"{what}, at once: rate / official", rate(f"{server}_burst"), least=True),
+    )
+
+
+def _over_own(server: str) -> Callable[[Pair], float]:
+    return lambda pair: pair["ours"][f"{server}_seq_p50"] / pair["ours"]["own_seq_p50"]
 
 
 STARTING = (
@@ -101,6 +112,22 @@ CONTROL = (
         ),
         parameters={"n": 2000},
         quick={"n": 500},
+    ),
+    Row(
+        "tools",
+        "tools",
+        "calls of a tool in this process that answers at once: a function, and servers of the mcp library",
+        (
+            Metric("tool calls one by one, p50: rate / official", rate("own_seq_p50"), 5.0, 12.0, least=True),
+            Metric("tool calls at once: rate / official", rate("own_burst"), 3.0, 10.0, least=True),
+            *_called("low-level mcp server, bridged", "low"),
+            *_called("MCPServer (FastMCP), bridged", "high"),
+            Metric("tool call, p50: bridged low-level server / own tool", _over_own("low")),
+            Metric("tool call, p50: bridged MCPServer (FastMCP) / own tool", _over_own("high")),
+            Metric("tool call, p50", own("own_seq_p50", 1e6), unit="µs"),
+        ),
+        parameters={"n": 1000},
+        quick={"n": 300},
     ),
     Row(
         "delivery",

@@ -21,6 +21,10 @@ PERMISSION, HOOK = "permission", "hook"
 """What the stand-in asks."""
 
 
+SERVERS = ("own", "low", "high")
+"""Servers of tools: of functions by the SDK itself, and two of the `mcp` library, low-level and `MCPServer`."""
+
+
 class Span:
     """The wall clock's and this process's seconds of a block."""
 
@@ -78,6 +82,16 @@ def ask_rounds(parameters: Parameters) -> Iterable[tuple[str, str]]:
     for what in (PERMISSION, HOOK):
         for mode in ("seq", "burst"):
             yield f"{what}_{mode}", script(asks=parameters["n"], ask=what, mode=mode)
+
+
+def tool_rounds(parameters: Parameters) -> Iterable[tuple[str, str]]:
+    """Yield (name of the figure, script) for calls of a tool on each server; "" is the name of what is not measured."""
+    for server in SERVERS:
+        for what in ("hello", "ready"):
+            yield "", script(asks=1, ask=what, server=server)
+        yield "", script(asks=50, ask="tool", server=server)
+        for mode in ("seq", "burst"):
+            yield f"{server}_{mode}", script(asks=parameters["n"], ask="tool", server=server, mode=mode)
 
 
 def main(works: Mapping[str, Work]) -> None:

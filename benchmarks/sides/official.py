@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.sides import foreign
 from benchmarks.sides.measuring import (
     Figures,
     Parameters,
@@ -23,6 +24,7 @@ from benchmarks.sides.measuring import (
     percentile,
     resident,
     script,
+    tool_rounds,
 )
 
 if TYPE_CHECKING:
@@ -119,6 +121,28 @@ async def asks(parameters: Parameters) -> Figures:
         for name, prompt in ask_rounds(parameters):
             said = answered((await result_of(client, prompt)).result)
             figures |= {name: said["asks"] / 1e6 / parameters["n"], f"{name}_p50": said["p50"] / 1e6}
+    return figures
+
+
+async def tools(parameters: Parameters) -> Figures:
+    """Measure calls of tools in this process, one by one and at once; seconds by the stand-in's clock."""
+    figures: Figures = {}
+
+    @sdk().tool("echo", "Return the text.", {"text": str})  # type: ignore[untyped-decorator]
+    async def echo(arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": arguments["text"]}]}
+
+    low, high = foreign.lowlevel(), foreign.highlevel()._lowlevel_server
+    servers = {
+        "own": sdk().create_sdk_mcp_server("own", tools=[echo]),
+        "low": {"type": "sdk", "name": "low", "instance": low},
+        "high": {"type": "sdk", "name": "high", "instance": high},
+    }
+    async with open_client(parameters, mcp_servers=servers) as client:
+        for name, prompt in tool_rounds(parameters):
+            said = answered((await result_of(client, prompt)).result)
+            if name:
+                figures |= {name: said["asks"] / 1e6 / parameters["n"], f"{name}_p50": said["p50"] / 1e6}
     return figures
 
 
@@ -266,6 +290,7 @@ WORKS: Mapping[str, Work] = {
     "stream": _awaited(stream),
     "growth": _awaited(growth),
     "asks": _awaited(asks),
+    "tools": _awaited(tools),
     "delivery": _awaited(delivery),
     "sessions": _awaited(sessions),
     "session_growth": _awaited(session_growth),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.sides import foreign
 from benchmarks.sides.measuring import (
     Figures,
     Parameters,
@@ -20,6 +21,7 @@ from benchmarks.sides.measuring import (
     percentile,
     resident,
     script,
+    tool_rounds,
 )
 
 if TYPE_CHECKING:
@@ -128,6 +130,26 @@ def asks(parameters: Parameters) -> Figures:
         for name, prompt in ask_rounds(parameters):
             said = answered(session.ask(prompt).result().result)
             figures |= {name: said["asks"] / 1e6 / parameters["n"], f"{name}_p50": said["p50"] / 1e6}
+    return figures
+
+
+def tools(parameters: Parameters) -> Figures:
+    """Measure calls of tools in this process, one by one and at once; seconds by the stand-in's clock."""
+    from claude_control import ToolServer, tool
+
+    figures: Figures = {}
+
+    @tool
+    def echo(text: str) -> str:
+        """Return the text."""
+        return text
+
+    servers = {"own": ToolServer("own", [echo]), "low": foreign.lowlevel(), "high": foreign.highlevel()}
+    with new_session(parameters, mcp_servers=servers) as session:
+        for name, prompt in tool_rounds(parameters):
+            said = answered(session.ask(prompt).result().result)
+            if name:
+                figures |= {name: said["asks"] / 1e6 / parameters["n"], f"{name}_p50": said["p50"] / 1e6}
     return figures
 
 
@@ -272,6 +294,7 @@ WORKS: Mapping[str, Work] = {
     "stream": stream,
     "growth": growth,
     "asks": asks,
+    "tools": tools,
     "delivery": delivery,
     "sessions": sessions,
     "session_growth": session_growth,

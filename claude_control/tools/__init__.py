@@ -9,14 +9,16 @@
 
 Layers, each of which knows only the ones before it: what a tool takes (`inputs`, `schemas`, `descriptions`), what it
 returns (`contents`, `results`, `cutting`), the tool itself, JSON-RPC and MCP's methods, and a connection, which runs
-calls on the threads of whoever connects. Nothing here has a thread of its own.
+calls on the threads of whoever connects. Nothing here has a thread of its own, but a bridge to a server of the `mcp`
+library, whose event loop needs one.
 """
 
+from claude_control.tools.bridging import bridge
 from claude_control.tools.connection import Connection
 from claude_control.tools.contents import EmbeddedResource, Media, ResourceLink
 from claude_control.tools.context import ToolContext
 from claude_control.tools.decorator import Tool, tool
-from claude_control.tools.resources import Prompt, Resource
+from claude_control.tools.resources import Prompt, Resource, ResourceTemplate
 from claude_control.tools.results import ToolResult
 from claude_control.tools.server import ToolServer
 
@@ -27,9 +29,11 @@ __all__ = [
     "Prompt",
     "Resource",
     "ResourceLink",
+    "ResourceTemplate",
     "Tool",
     "ToolContext",
     "ToolResult",
     "ToolServer",
+    "bridge",
     "tool",
 ]

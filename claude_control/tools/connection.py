@@ -6,7 +6,7 @@ takes them, and time limits end on the watch's thread. Nothing here waits for an
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -14,31 +14,18 @@ from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.errors import OptionsError
 from claude_control.process.watch import call_later
-from claude_control.tools import jsonrpc, methods
+from claude_control.tools import jsonrpc
 from claude_control.tools.context import ToolContext
-from claude_control.tools.gate import Gate
-from claude_control.tools.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    Notification,
-    Refused,
-    Request,
-)
+from claude_control.tools.finding import Found, Handed
+from claude_control.tools.jsonrpc import INTERNAL_ERROR, Notification, Refused, Request
 from claude_control.tools.results import error_text, failure
 
-if TYPE_CHECKING:
-    from claude_control.tools.server import ToolServer
-
 __all__ = ["Connection"]
-
-NOT_FOUND = -32002
-"""MCP's own code: there is no such resource."""
 
 Run = Callable[[Callable[[], None]], bool | None]
 Send = Callable[[dict[str, Any]], object]
 Reply = Callable[[dict[str, Any] | None], object]
-Perform = Callable[[ToolContext], dict[str, Any]]
+Find = Callable[[Request], "dict[str, Any] | Found | Handed | Refused"]
 
 _log = log.get(__name__)
 
@@ -50,10 +37,7 @@ class _Call:
     request: Request
     reply: Reply
     name: str
-    perform: Perform
     signal: AbortSignal
-    timeout: float | None
-    gate: Gate
     timer: Any = None
     begun: bool = False
 
@@ -66,12 +50,22 @@ class _Call:
             return self.result(failure(text))
         return jsonrpc.error(self.request.id, Refused(INTERNAL_ERROR, text))
 
+    def response(self, outcome: dict[str, Any] | Refused) -> dict[str, Any]:
+        """Return the response for a result, or for why there is none."""
+        return self.result(outcome) if isinstance(outcome, dict) else jsonrpc.error(self.request.id, outcome)
+
 
 class Connection:
-    """One peer's connection to a `ToolServer`; `ToolServer.connect` makes it."""
+    """One peer's connection to a server; `ToolServer.connect` makes it.
 
-    def __init__(self, server: "ToolServer", run: Run, send: Send | None, session: Callable[[], Any] | None) -> None:
-        self._server = server
+    `find` returns the answer to a request, or what is to be run for it, and does so at once.
+    """
+
+    def __init__(
+        self, name: str, find: Find, run: Run, send: Send | None = None, session: Callable[[], Any] | None = None
+    ) -> None:
+        self._name = name
+        self._find = find
         self._run = run
         self._send = send
         self._session = session
@@ -94,11 +88,15 @@ class Connection:
             self._serve(read, reply, signal or AbortSignal(self._run_on_abort))
             return
         if isinstance(read, Notification):
-            if read.method == "notifications/cancelled":
-                self._cancel(read.params.get("requestId"))
+            self._notice(read)
             reply(None)
             return
         reply(read)
+
+    def notify(self, method: str) -> None:
+        """Send the peer a notification without parameters, unless the connection is closed."""
+        if self._send is not None and self._closed is None:
+            self._send(jsonrpc.notification(method))
 
     def close(self, reason: str = "closed") -> None:
         """Fail every open call, firing its signal with the reason, and all that come later. Idempotent."""
@@ -117,36 +115,46 @@ class Connection:
         return len(self._open)
 
     def __repr__(self) -> str:
-        return f"<Connection to {self._server.name}: {len(self)} calls open, {self.late} late>"
+        return f"<Connection to {self._name}: {len(self)} calls open, {self.late} late>"
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
     def _serve(self, request: Request, reply: Reply, signal: AbortSignal) -> None:
-        answer = methods.answer(self._server, request)
-        if answer is None:
-            found = _CALLS.get(request.method)
-            absent = Refused(METHOD_NOT_FOUND, f"{self._server.name} has no method {request.method}")
-            answer = absent if found is None else self._start(request, reply, signal, found)
+        found = self._find(request)
+        answer = self._start(request, reply, signal, found) if isinstance(found, Found | Handed) else found
         if isinstance(answer, Refused):
             reply(jsonrpc.error(request.id, answer))
         elif answer is not None:
             reply(jsonrpc.result(request.id, answer))
 
-    def _start(self, request: Request, reply: Reply, signal: AbortSignal, find: "_Find") -> Refused | None:
+    def _start(self, request: Request, reply: Reply, signal: AbortSignal, found: Found | Handed) -> Refused | None:
         """Begin what runs the user's code; returns why it cannot."""
-        found = find(self._server, request.params)
-        if isinstance(found, Refused):
-            return found
-        call = _Call(request, reply, found.name, found.perform, signal, found.timeout, found.gate)
+        call = _Call(request, reply, found.name, signal)
         with self._lock:
             if self._closed is not None:
-                return Refused(INTERNAL_ERROR, f"the connection to {self._server.name} was {self._closed}")
+                return Refused(INTERNAL_ERROR, f"the connection to {self._name} was {self._closed}")
             self._open.add(call)
-            self._by_id[request.id] = call  # ids begin anew with every handshake: the last one counts
-        if call.timeout is not None:
-            self._set_timer(call, call.timeout)
-        call.gate.enter(lambda: self._begin(call))
+            self._by_id[call.request.id] = call  # ids begin anew with every handshake: the last one counts
+        if found.timeout is not None:
+            self._set_timer(call, found.timeout)
+        if isinstance(found, Handed):
+            self._hand_over(call, found)
+        else:
+            found.gate.enter(lambda: self._begin(call, found))
         return None
+
+    def _hand_over(self, call: _Call, handed: Handed) -> None:
+        call.begun = True
+        try:
+            handed.begin(self._context(call), lambda outcome: self._answer(call, call.response(outcome)))
+        except Exception as error:  # no thread is to be had, or the library is not as it was
+            _log.warning("tool.failed", tool=call.name, error=error_text(error))
+            self._answer(call, call.failed(f"{call.name} failed: {error_text(error)}"))
+
+    def _notice(self, notification: Notification) -> None:
+        """Take a notification; the reader must not wait here."""
+        if notification.method == "notifications/cancelled":
+            self._cancel(notification.params.get("requestId"))
 
     def _set_timer(self, call: _Call, seconds: float) -> None:
         try:
@@ -156,27 +164,27 @@ class Connection:
         if call not in self._open:  # it was closed meanwhile, and its timer not seen
             self._stop_timer(call)
 
-    def _begin(self, call: _Call) -> bool:
+    def _begin(self, call: _Call, found: Found) -> bool:
         if call not in self._open:  # it ended while it waited for its turn
             return False
         call.begun = True
-        if self._run(lambda: self._perform(call)) is False:
+        if self._run(lambda: self._perform(call, found)) is False:
             self._answer(call, call.failed(f"{call.name} was not run: the session is closing."))
             return False
         return True
 
     # -- on the host's threads -----------------------------------------------------------------------------------------
 
-    def _perform(self, call: _Call) -> None:
+    def _perform(self, call: _Call, found: Found) -> None:
         try:
             if call in self._open:
-                self._answer(call, self._outcome(call))
+                self._answer(call, self._outcome(call, found))
         finally:
-            call.gate.leave()
+            found.gate.leave()
 
-    def _outcome(self, call: _Call) -> dict[str, Any]:
+    def _outcome(self, call: _Call, found: Found) -> dict[str, Any]:
         try:
-            return call.result(call.perform(self._context(call)))
+            return call.result(found.perform(self._context(call)))
         except BaseException as error:  # of a resource or a prompt; tools see to their own
             said = error_text(error)
             _log.warning("tool.failed", tool=call.name, error=said)
@@ -256,61 +264,3 @@ class Connection:
     def _stop_timer(self, call: _Call) -> None:
         if call.timer is not None:
             call.timer.cancel()
-
-
-# -- what runs the user's code -----------------------------------------------------------------------------------------
-
-
-@attrs.frozen
-class _Found:
-    """What a request wants to have run, and within which limits."""
-
-    name: str
-    perform: Perform
-    timeout: float | None
-    gate: Gate
-
-
-_Find = Callable[["ToolServer", dict[str, Any]], _Found | Refused]
-
-
-def _find_tool(server: "ToolServer", params: dict[str, Any]) -> _Found | Refused:
-    name, arguments = params.get("name"), params.get("arguments")
-    tool = server.tools.get(name) if isinstance(name, str) else None
-    if tool is None:
-        return Refused(
-            INVALID_PARAMS, f"{server.name} has no tool {name!r}; it has {', '.join(server.tools) or 'none'}"
-        )
-    if not isinstance(arguments, dict | None):
-        return Refused(INVALID_PARAMS, f"the arguments of {name} are not an object")
-    given = arguments or {}
-    timeout = server.timeout if tool.timeout is None else tool.timeout
-    return _Found(tool.name, lambda context: tool.run(given, context), timeout, tool.gate)
-
-
-def _find_resource(server: "ToolServer", params: dict[str, Any]) -> _Found | Refused:
-    uri = params.get("uri")
-    resource = server.resources.get(uri) if isinstance(uri, str) else None
-    if resource is None:
-        return Refused(NOT_FOUND if isinstance(uri, str) else INVALID_PARAMS, f"{server.name} has no resource {uri!r}")
-    return _Found(resource.uri, lambda _context: resource.read(), server.timeout, Gate(None))
-
-
-def _find_prompt(server: "ToolServer", params: dict[str, Any]) -> _Found | Refused:
-    name, arguments = params.get("name"), params.get("arguments")
-    prompt = server.prompts.get(name) if isinstance(name, str) else None
-    if prompt is None:
-        return Refused(INVALID_PARAMS, f"{server.name} has no prompt {name!r}")
-    if not isinstance(arguments, dict | None):
-        return Refused(INVALID_PARAMS, f"the arguments of {name} are not an object")
-    given = arguments or {}
-    if wrong := prompt.missing(given):
-        return Refused(INVALID_PARAMS, f"the arguments of {name} do not fit: {', '.join(wrong)}")
-    return _Found(prompt.name, lambda _context: prompt.get(given), server.timeout, Gate(None))
-
-
-_CALLS: dict[str, _Find] = {
-    "tools/call": _find_tool,
-    "resources/read": _find_resource,
-    "prompts/get": _find_prompt,
-}

@@ -42,10 +42,11 @@ class Notification:
 
 @attrs.frozen
 class Refused:
-    """Why a request gets an error: one of the codes above and a text for people."""
+    """Why a request gets an error: one of the codes above and a text for people, and what a server adds to it."""
 
     code: int
     text: str
+    data: Any = None
 
 
 def read(message: object) -> Request | Notification | dict[str, Any] | None:
@@ -78,7 +79,8 @@ def result(request_id: Any, value: dict[str, Any]) -> dict[str, Any]:
 
 def error(request_id: Any, refused: Refused) -> dict[str, Any]:
     """Build the response to a request that failed."""
-    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": refused.code, "message": refused.text}}
+    more = {} if refused.data is None else {"data": refused.data}
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": refused.code, "message": refused.text, **more}}
 
 
 def notification(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -50,6 +50,8 @@ _METHODS: dict[str, _Method] = {
     "ping": _ping,
     "tools/list": _listed("tools", lambda server: server.tools_list()["tools"]),
     "resources/list": _listed("resources", lambda server: [each.definition() for each in server.resources.values()]),
-    "resources/templates/list": _listed("resourceTemplates", lambda _server: []),
+    "resources/templates/list": _listed(
+        "resourceTemplates", lambda server: [each.definition() for each in server.templates.values()]
+    ),
     "prompts/list": _listed("prompts", lambda server: [each.definition() for each in server.prompts.values()]),
 }

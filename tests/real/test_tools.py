@@ -1,7 +1,10 @@
 """Tools in this process, called by the real programs."""
 
+import asyncio
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import attrs
@@ -10,8 +13,10 @@ import pytest
 from claude_control import Allow, Deny, Session, ToolContext, ToolResult, ToolServer, UserMessage, tool
 from claude_control.testing.model_prompt import script
 from claude_control.testing.model_script import Answer, Text, ToolCall
-from claude_control.tools import Media, Resource
+from claude_control.tools import Media, Resource, ResourceTemplate, bridge
 from tests.real.conftest import Opener, Program
+from tests.tools.foreign import highlevel, lowlevel
+from tests.tools.peers import Latch
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.real
@@ -182,6 +187,40 @@ def test_reading_tools_run_at_the_same_time(open_lab: OpenLab) -> None:
     assert most == 1
 
 
+@pytest.mark.parametrize("ends", ["interrupt", "close"])
+def test_one_hung_call_among_fifty(open_lab: OpenLab, ends: str) -> None:
+    """Of fifty calls in flight one never returns: the others are answered, and an interrupt and close are prompt."""
+    barrier, latch, met = threading.Barrier(49), Latch(), list[int]()
+
+    @tool(read_only=True)
+    def hang() -> None:
+        """Hang."""
+        latch.hold()
+
+    @tool(read_only=True)
+    def meet(number: int) -> str:
+        """Meet the others."""
+        barrier.wait(20)
+        met.append(number)
+        return f"met {number}"
+
+    session = open_lab(hang, meet, env={"CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY": "50"})
+    calls = [ToolCall("mcp__lab__meet", number=each) for each in range(49)]
+    turn = session.ask(script(Answer(ToolCall("mcp__lab__hang"), *calls), Text("never")))
+    try:
+        wait_until(lambda: latch.inside == 1 and len(met) == 49, 20)
+        began = time.monotonic()
+        if ends == "interrupt":
+            session.interrupt()
+            turn.result(timeout=10, check=False)
+            assert turn.outcome == "interrupted"
+        session.close()
+        assert time.monotonic() - began < 15  # an interrupt's 2 s, and the 5 s that the program has to end
+    finally:
+        latch.open()
+    wait_until(lambda: latch.inside == 0)
+
+
 class Listening:
     """A tool that waits for its signal and keeps the reason."""
 
@@ -284,3 +323,129 @@ def test_resources_are_read(open_lab: OpenLab) -> None:
     assert "notes://a" in listed
     ((read, _),) = run(session, ToolCall("ReadMcpResourceTool", server="lab", uri="notes://a"))
     assert "hello" in read
+
+
+@tool
+def late(x: int) -> int:
+    """Come late."""
+    return x + 1
+
+
+@pytest.mark.parametrize("program", ["2.1.332"], indirect=True)
+def test_tools_of_a_server_come_and_go(open_session: Opener) -> None:
+    """A tool that a server gets while the session runs is there for the next turn, and one that it loses is not."""
+    lab = ToolServer("lab", [move])
+    session = open_session(mcp_servers={"lab": lab}, allowed_tools=["mcp__lab"])
+    assert run(session, ToolCall("mcp__lab__move", point={"x": 1, "y": 2})) == [('{"x":2,"y":2}', False)]
+    before = session.stats.requests_received
+    lab.add_tool(late)
+    wait_until(lambda: session.stats.requests_received == before + 1)  # the program asks for the list
+    assert run(session, ToolCall("mcp__lab__late", x=1)) == [("2", False)]
+    before = session.stats.requests_received
+    lab.remove_tool("late")
+    wait_until(lambda: session.stats.requests_received == before + 1)
+    ((said, failed),) = run(session, ToolCall("mcp__lab__late", x=1))
+    assert (failed, "No such tool" in said) == (True, True)
+
+
+@pytest.mark.parametrize("program", ["2.0.75", "2.1.7"], indirect=True)
+def test_older_programs_keep_their_list_of_tools(open_session: Opener) -> None:
+    """2.0.75 and 2.1.7 take the news and do not look again: a new tool is unknown, and a lost one fails when called."""
+    lab = ToolServer("lab", [move])
+    session = open_session(mcp_servers={"lab": lab}, allowed_tools=["mcp__lab"])
+    call = ToolCall("mcp__lab__move", point={"x": 1, "y": 2})
+    assert run(session, call) == [('{"x":2,"y":2}', False)]
+    lab.add_tool(late)
+    ((said, failed),) = run(session, ToolCall("mcp__lab__late", x=1))
+    assert (failed, "No such tool" in said) == (True, True)
+    lab.remove_tool("move")
+    ((said, failed),) = run(session, call)
+    assert (failed, "lab has no tool 'move'; it has late" in said) == (True, True)
+
+
+@pytest.mark.parametrize("program", ["2.1.332"], indirect=True)
+def test_templates_are_read(open_session: Opener) -> None:
+    """The model reads an address that fits a template of a server's (2.1.332); the list shows whole resources only."""
+    notes = ResourceTemplate("notes://{day}", lambda day: f"the note of {day}", name="notes")
+    session = open_session(mcp_servers={"lab": ToolServer("lab", [move], resources=[notes])})
+    ((listed, _),) = run(session, ToolCall("ListMcpResourcesTool"))
+    assert "notes://" not in listed
+    ((read, failed),) = run(session, ToolCall("ReadMcpResourceTool", server="lab", uri="notes://friday"))
+    assert (failed, "the note of friday" in read) == (False, True)
+    ((read, _),) = run(session, ToolCall("ReadMcpResourceTool", server="lab", uri="other://friday"))
+    assert "Resource not found: other://friday" in read
+
+
+# -- servers of the mcp library ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["object", "bridge", "official"])
+def test_bridged_server(open_session: Opener, form: str) -> None:
+    """A server of the mcp library works as it is, with settings, and in the official SDK's form."""
+    high = highlevel("high")
+
+    @high.tool()  # type: ignore[untyped-decorator]
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    given = {"object": high, "bridge": bridge(high), "official": {"type": "sdk", "name": "x", "instance": high}}[form]
+    session = open_session(
+        mcp_servers={"high": given, "lab": ToolServer("lab", [late])}, allowed_tools=["mcp__high", "mcp__lab"]
+    )
+    assert run(session, ToolCall("mcp__high__add", a=1, b=2)) == [('{"result":3}', False)]
+    assert run(session, ToolCall("mcp__lab__late", x=1)) == [("2", False)]
+    ((said, failed),) = run(session, ToolCall("mcp__high__add", a="x", b=2))
+    assert (failed, "validation error" in said) == (True, True)
+    assert session.get_mcp_status()["high"].status == "connected"
+
+
+def test_interrupt_cancels_a_bridged_call(open_session: Opener) -> None:
+    """An interrupt cancels the task of the server that runs the call, and the next call is answered."""
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def wait(_name: str, arguments: dict[str, Any]) -> str:
+        if arguments.get("x"):
+            return "here"
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return "never"
+
+    session = open_session(mcp_servers={"low": lowlevel(wait)}, allowed_tools=["mcp__low"])
+    turn = session.ask(script(ToolCall("mcp__low__echo"), Text("never")))
+    assert begun.wait(20)
+    session.interrupt()
+    turn.result(timeout=20, check=False)
+    assert turn.outcome == "interrupted"
+    assert cancelled.wait(10)
+    assert run(session, ToolCall("mcp__low__echo", x="y")) == [("here", False)]
+
+
+def test_mute_server_does_not_hold_up_the_first_turn(open_session: Opener, program: Program) -> None:
+    """A bridged server that is not ready costs the first turn its time limit; the others work, and it may come."""
+    ready = threading.Event()
+
+    @asynccontextmanager
+    async def lifespan(_server: Any) -> AsyncIterator[dict[str, Any]]:
+        while not ready.is_set():
+            await asyncio.sleep(0.05)
+        yield {}
+
+    async def say(_name: str, arguments: dict[str, Any]) -> str:
+        return str(arguments["x"])
+
+    mute = bridge(lowlevel(say, lifespan), handshake_timeout=0.5)
+    servers = {"mute": mute, "lab": ToolServer("lab", [late])}
+    session = open_session(mcp_servers=servers, allowed_tools=["mcp__lab", "mcp__mute"])
+    began = time.monotonic()
+    assert run(session, ToolCall("mcp__lab__late", x=1)) == [("2", False)]
+    assert time.monotonic() - began < 15  # without an answer it is blocked for 60 s (2.1.332)
+    assert session.get_mcp_status()["mute"].status == "failed"
+    if program.version == "2.1.332":
+        ready.set()
+        session.toggle_mcp_server("mute", False)
+        session.toggle_mcp_server("mute", True)
+        assert run(session, ToolCall("mcp__mute__echo", x="here")) == [("here", False)]

@@ -14,7 +14,17 @@ from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 
 from claude_control.session.pool import CallbackPool
-from claude_control.tools import EmbeddedResource, Media, Prompt, Resource, ResourceLink, ToolContext, ToolServer, tool
+from claude_control.tools import (
+    EmbeddedResource,
+    Media,
+    Prompt,
+    Resource,
+    ResourceLink,
+    ResourceTemplate,
+    ToolContext,
+    ToolServer,
+    tool,
+)
 from tests.waiting import wait_until
 
 T = TypeVar("T")
@@ -224,7 +234,11 @@ def test_resources_and_prompts(use: Use) -> None:
         (contents,) = (await session.read_resource(resource.uri)).contents
         assert isinstance(contents, mcp.types.TextResourceContents)
         assert contents.text == "hello"
-        assert (await session.list_resource_templates()).resource_templates == []
+        (template,) = (await session.list_resource_templates()).resource_templates
+        assert (template.name, template.uri_template) == ("days", "days://{day}")
+        (contents,) = (await session.read_resource("days://friday")).contents
+        assert isinstance(contents, mcp.types.TextResourceContents)
+        assert contents.text == "friday"
         (prompt,) = (await session.list_prompts()).prompts
         assert prompt.arguments is not None
         assert [each.name for each in prompt.arguments] == ["file"]
@@ -240,4 +254,5 @@ def test_resources_and_prompts(use: Use) -> None:
                 await attempt
 
     notes = Resource("notes://a", lambda: "hello", name="notes", mime_type="text/plain")
-    use(ToolServer("lab", resources=[notes], prompts=[Prompt(review)]), body)
+    days = ResourceTemplate("days://{day}", lambda day: f"{day}", name="days")
+    use(ToolServer("lab", resources=[notes, days], prompts=[Prompt(review)]), body)

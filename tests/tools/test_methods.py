@@ -29,7 +29,7 @@ def test_handshake(peer: Peer) -> None:
     """The handshake names the server, its version, what it can do and what it is for."""
     assert peer.ask("initialize", INITIALIZE).result() == {
         "protocolVersion": "2025-11-25",
-        "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+        "capabilities": {"tools": {"listChanged": True}, "resources": {}, "prompts": {}},
         "serverInfo": {"name": "lab", "version": "2"},
         "instructions": "Be kind.",
     }
@@ -39,7 +39,7 @@ def test_handshake(peer: Peer) -> None:
 def test_handshake_of_a_server_of_tools(pool: CallbackPool) -> None:
     """A server without resources and prompts does not promise any."""
     result = Peer(ToolServer("lab"), pool).ask("initialize", INITIALIZE).result()
-    assert result["capabilities"] == {"tools": {}}
+    assert result["capabilities"] == {"tools": {"listChanged": True}}
     assert "instructions" not in result
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from claude_control.errors import OptionsError
-from claude_control.tools import Prompt, Resource
+from claude_control.tools import Prompt, Resource, ResourceTemplate
 
 
 def test_resource_of_text() -> None:
@@ -29,6 +29,43 @@ def test_resource_of_something_else() -> None:
     """A function that gives neither a text nor bytes is at fault, and told so."""
     with pytest.raises(TypeError, match="n:// gave int"):
         Resource("n://", lambda: 3).read()  # type: ignore[arg-type,return-value]
+
+
+def test_template_reads_what_fits() -> None:
+    """The names of a template stand for what is between its texts, percent-encoding undone; the whole must fit."""
+
+    def read(day: str, path: str) -> str:
+        """Read a note."""
+        return f"{day}: {path}"
+
+    template = ResourceTemplate("notes://{day}/files/{+path}.md", read, name="notes", mime_type="text/markdown")
+    assert template.definition() == {
+        "uriTemplate": "notes://{day}/files/{+path}.md",
+        "name": "notes",
+        "description": "Read a note.",
+        "mimeType": "text/markdown",
+    }
+    uri = "notes://a%20b/files/c/d.md"
+    values = template.match(uri)
+    assert values == {"day": "a b", "path": "c/d"}
+    (contents,) = template.read(uri, values)["contents"]
+    assert contents == {"uri": uri, "mimeType": "text/markdown", "text": "a b: c/d"}
+    for other in ("notes://a/files/.md", "notes://a/b/files/c.md", "notes://a/files/cxmd", "notes://a/files/c.md?"):
+        assert template.match(other) is None
+
+
+@pytest.mark.parametrize("template", ["notes://a", "notes://{", "notes://{a}{a}", "notes://{?a}", "notes://{a*}", ""])
+def test_template_of_an_unknown_form_is_refused(template: str) -> None:
+    """What would never match anything is an error when it is made."""
+    with pytest.raises(OptionsError, match="is no template"):
+        ResourceTemplate(template, lambda a: a)
+
+
+@pytest.mark.parametrize("function", [lambda other: other, lambda: "", lambda a, b: a + b, "text", None])
+def test_template_and_function_must_agree(function: Any) -> None:
+    """A function that could never be called with what the template names is refused."""
+    with pytest.raises(OptionsError, match="notes://"):
+        ResourceTemplate("notes://{a}", function)
 
 
 def review(file: str, style: str = "short") -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from claude_control.errors import OptionsError
 from claude_control.session.pool import CallbackPool
-from claude_control.tools import Prompt, Resource, ToolServer, tool
+from claude_control.tools import Prompt, Resource, ResourceTemplate, ToolServer, tool
 from tests.tools.peers import Peer
 
 
@@ -45,6 +45,45 @@ def test_server_pickles() -> None:
     assert list(server.tools) == ["add", "minus"]
     assert (server.name, server.timeout) == ("calc", 3)
     assert repr(server) == "<ToolServer calc: add, minus>"
+
+
+def test_templates_beside_resources(pool: CallbackPool) -> None:
+    """An address is read as the resource that has it, else by the first template that it fits, else not at all."""
+    whole, pattern = Resource("n://a", "whole"), ResourceTemplate("n://{x}", lambda x: f"any {x}", name="any")
+    peer = Peer(ToolServer("lab", resources=[whole, pattern]), pool)
+    assert peer.ask("initialize", {"protocolVersion": "2025-11-25"}).result()["capabilities"]["resources"] == {}
+    assert [each["uri"] for each in peer.ask("resources/list").result()["resources"]] == ["n://a"]
+    (listed,) = peer.ask("resources/templates/list").result()["resourceTemplates"]
+    assert listed == {"uriTemplate": "n://{x}", "name": "any"}
+    read = [peer.ask("resources/read", {"uri": uri}).result()["contents"][0]["text"] for uri in ("n://a", "n://b")]
+    assert read == ["whole", "any b"]
+    assert peer.ask("resources/read", {"uri": "m://a"}).error()[0] == -32002
+
+
+def test_tools_are_added_and_removed(pool: CallbackPool) -> None:
+    """Peers that are connected are told, those whose connection is closed are not, and the list changes at once."""
+    server = ToolServer("calc", [add])
+    peer, gone = Peer(server, pool), Peer(server, pool)
+    gone.connection.close()
+    server.add_tool(minus)
+    assert [each["name"] for each in peer.ask("tools/list").result()["tools"]] == ["add", "minus"]
+    assert peer.call("minus", {"a": 3, "b": 2}).text() == "1"
+    server.remove_tool("add")
+    assert "calc has no tool 'add'; it has minus" in peer.call("add", {"a": 3, "b": 2}).error()[1]
+    assert [message["method"] for message in peer.sent] == ["notifications/tools/list_changed"] * 2
+    assert gone.sent == []
+
+
+def test_wrong_changes_are_refused() -> None:
+    """A second tool of one name and the removal of none are errors, and change nothing."""
+    server = ToolServer("calc", [add])
+    with pytest.raises(OptionsError, match="twice"):
+        server.add_tool(add)
+    with pytest.raises(OptionsError, match="JSON"):
+        server.add_tool(tool("f", meta={"x": object()})(minus))
+    with pytest.raises(OptionsError, match="no tool 'minus' to remove"):
+        server.remove_tool("minus")
+    assert list(server.tools) == ["add"]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a__b", "x" * 65, "a.b", 3, None])

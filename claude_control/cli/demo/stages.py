@@ -11,12 +11,18 @@ import attrs
 from claude_control.process.discovery import find_program
 from claude_control.testing import ModelServer, ScriptedCLI, model_script, script, steps
 
-__all__ = ["Stage", "real_stage", "scripted_stage"]
+__all__ = ["SHOP", "Stage", "real_stage", "scripted_stage"]
 
 NOTE = "touch note.txt"
 SECRET = "cat .env"
 POEM = "A file was made, a secret kept, and while I wrote this line, the model changed."
 ENDLESS = " ".join(f"{number}," for number in range(1, 400))
+
+SHOP = "shop"
+"""The server of tools."""
+
+STOCK, ITEM = "stock", "A-17"
+"""Its tool, and what it is asked for."""
 
 _WORD = 0.03  # seconds for each word of an answer: fast enough for a demo, slow enough to be seen
 
@@ -37,6 +43,7 @@ def scripted_stage() -> Iterator[Stage]:
         scenes = {
             "Make a note.": [_tool(NOTE), steps.reply("There is a note.txt now.")],
             "What is in .env?": [_tool(SECRET, asks=False), steps.reply("Then I leave it alone.")],
+            "How many A-17 are left?": [*_own_tool(), steps.reply("There are 12 of them.")],
             "Write a line about it.": [steps.reply(POEM, pause=_WORD)],
             "Count to 400.": [steps.reply(ENDLESS, pause=_WORD)],
             "Are you still there?": [steps.reply("Yes, with all we talked about.")],
@@ -47,6 +54,13 @@ def scripted_stage() -> Iterator[Stage]:
             yield Stage(cast, {"cli_path": cli.command, "cwd": folder}, {prompt: prompt for prompt in scenes})
         finally:
             cli.close()
+
+
+def _own_tool() -> list[steps.Step]:
+    """The use of a tool of this process, and the call that comes to it."""
+    call = {"method": "tools/call", "id": 1, "params": {"name": STOCK, "arguments": {"item": ITEM}}}
+    message = {"subtype": "mcp_message", "server_name": SHOP, "message": {"jsonrpc": "2.0", **call}}
+    return [steps.use_tool(f"mcp__{SHOP}__{STOCK}", {"item": ITEM}), steps.ask(message)]
 
 
 def _tool(command: str, **fields: Any) -> steps.Step:
@@ -61,6 +75,10 @@ def real_stage() -> Iterator[Stage]:
     scenes = {
         "Make a note.": (_call(NOTE), words("There is a note.txt now.")),
         "What is in .env?": (_call(SECRET), words("Then I leave it alone.")),
+        "How many A-17 are left?": (
+            model_script.ToolCall(f"mcp__{SHOP}__{STOCK}", item=ITEM),
+            words("There are 12 of them."),
+        ),
         "Write a line about it.": (words(POEM, pause=_WORD),),
         "Count to 400.": (words(ENDLESS, pause=_WORD),),
         "Are you still there?": (words("Yes, with all we talked about."),),

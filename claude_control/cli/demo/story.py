@@ -5,13 +5,14 @@ import threading
 import time
 from typing import Any
 
-from claude_control.cli.demo.stages import Stage
+from claude_control.cli.demo.stages import SHOP, Stage
 from claude_control.cli.status import summary
 from claude_control.cli.terminal import Terminal
 from claude_control.session.hooks import HookContext
 from claude_control.session.permissions import PermissionContext
 from claude_control.session.session import Session
 from claude_control.session.turn import Turn
+from claude_control.tools import ToolServer
 from claude_control.wire.hooks import HookMatcher
 from claude_control.wire.messages import StreamEvent
 from claude_control.wire.permissions import Allow
@@ -46,6 +47,7 @@ class _Story:
             self._line("session", session.state)
             self._permission(session)
             self._hook(session)
+            self._tool(session)
             self._model(session)
             self._interrupt(session)
             pid = session.server_info.pid
@@ -64,6 +66,18 @@ class _Story:
     def _hook(self, session: Session) -> None:
         self._scene("A hook sees every tool, and can refuse")
         self._read(self._ask(session, "What is in .env?"))
+
+    def _tool(self, session: Session) -> None:
+        self._scene("Give it a tool: a function of yours")
+
+        def stock(item: str) -> int:
+            """Say how many pieces of an article there are."""
+            self._line("stock()", f"{item} -> 12")
+            return 12
+
+        self._code(f'session.set_mcp_servers({{"{SHOP}": ToolServer("{SHOP}", [stock])}})')
+        session.set_mcp_servers({SHOP: ToolServer(SHOP, [stock])})
+        self._read(self._ask(session, "How many A-17 are left?"))
 
     def _model(self, session: Session) -> None:
         self._scene("Change the model while it writes")
