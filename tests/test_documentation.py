@@ -31,7 +31,7 @@ from claude_control.options import Options
 from claude_control.session.session import Session
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import TurnScript, ask, reply, result, turn, use_tool
-from docs import option_tables, outcome_tables, session_tables
+from docs import hook_tables, option_tables, outcome_tables, session_tables
 from docs.session_tables import control_names
 from tests import documents, sources
 from tests.documents import Block, Page
@@ -62,7 +62,36 @@ CALL_STOCK = {
         "params": {"name": "stock", "arguments": {"item": "A-17"}},
     },
 }
+QUESTIONS = {
+    "questions": [
+        {
+            "question": text,
+            "header": text,
+            "options": [{"label": "A"}, {"label": "B, b"}],
+            "multiSelect": text == "Which?",
+        }
+        for text in ("What?", "Which?")
+    ]
+}
+NAME = {
+    "subtype": "elicitation",
+    "mcp_server_name": "hotel",
+    "message": "Whom is it for?",
+    "mode": "form",
+    "requested_schema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    "property_order": ["name"],
+}
+DIALOG = {
+    "subtype": "request_user_dialog",
+    "dialog_kind": "refusal_fallback_prompt",
+    "payload": {"originalModel": "a", "fallbackModel": "b"},
+}
 SCRIPTS: dict[str, TurnScript] = {
+    "docs/topics/permissions.md, Questions": turn(use_tool("AskUserQuestion", QUESTIONS), reply("Thanks.")),
+    "docs/topics/permissions.md, Plans": turn(use_tool("ExitPlanMode", {"plan": "Build, then test."}), reply("Done.")),
+    "docs/topics/elicitation.md, Forms": turn(ask(NAME), reply("Booked.")),
+    "docs/topics/elicitation.md, A person answers later": turn(ask(NAME), reply("Booked.")),
+    "docs/topics/elicitation.md, Dialogs of the program": turn(ask(DIALOG), reply("Booked.")),
     "docs/topics/turns.md, An answer as data": turn(result(structured_output={"version": "1.2", "changes": []})),
     "docs/topics/tools.md, Tools in your process": turn(ask(CALL_STOCK), reply("Twelve.")),
 }
@@ -163,6 +192,25 @@ def test_tool_example_answers(block: Block, cli: ScriptedCLI) -> None:
     assert told == {"item": "A-17", "warehouse": "main", "pieces": 12}
 
 
+@pytest.mark.parametrize("block", [block for block in PROGRAMS if block.page == "docs/topics/permissions.md"])
+def test_permission_examples_decide(block: Block, cli: ScriptedCLI) -> None:
+    """Each example of the page about permissions answers what it is asked as the page says."""
+    exec(compile(block.code, str(block), "exec"), {"__name__": "__main__"})
+    sent = [frame["response"]["response"] for frame in cli.received() if frame["type"] == "control_response"]
+    kinds = [[update["type"] for update in answer.get("updatedPermissions", ())] for answer in sent]
+    if block.heading == "Questions":
+        assert sent[0]["updatedInput"]["answers"] == {"What?": "A", "Which?": 'A, "B, b"'}
+    elif block.heading == "Plans":
+        assert (sent[0]["behavior"], kinds) == ("allow", [["setMode"]])
+    elif block.heading == "Changing the rules":
+        assert kinds == [["addRules"], ["addRules"]]
+    elif block.heading == "Deciding about tools":
+        assert [answer["behavior"] for answer in sent] == ["allow", "deny"]
+        assert sent[0]["updatedInput"]["command"].endswith(" --dry-run")
+    else:
+        assert [answer["behavior"] for answer in sent] == ["allow", "allow"]
+
+
 def test_scripts_belong_to_blocks() -> None:
     """Every special script is that of a block that is there."""
     assert set(SCRIPTS) <= {str(block) for block in PROGRAMS}
@@ -183,7 +231,7 @@ def test_json_is_valid() -> None:
 
 # -- tables from the code ----------------------------------------------------------------------------------------------
 
-TABLES = session_tables.TABLES | option_tables.TABLES | outcome_tables.TABLES
+TABLES = session_tables.TABLES | option_tables.TABLES | outcome_tables.TABLES | hook_tables.TABLES
 _MARKED = re.compile(r"(<!-- begin: ([\w-]+) -->\n)(.*?)(<!-- end: \2 -->)", re.DOTALL)
 
 
@@ -357,10 +405,9 @@ def test_names_of_the_comparison_exist() -> None:
     assert [name for name in names if not hasattr(claude_control, name) and not hasattr(Session, name)] == []
 
 
-def test_what_the_comparison_misses_is_missing() -> None:
-    """What that page says does not exist here does not exist here."""
+def test_servers_of_the_mcp_library_are_taken_as_there() -> None:
+    """The form that the page shows for servers in this process is taken with one of the mcp library."""
     from mcp.server.mcpserver import MCPServer
 
-    assert "**Servers of the `mcp` library.**" in OFFICIAL.text
-    with pytest.raises(ValueError, match="make a ToolServer of its functions"):
-        Options(mcp_servers={"mine": {"type": "sdk", "name": "mine", "instance": MCPServer("mine")}})
+    assert '`{"type": "sdk", "name": …, "instance": server}`' in OFFICIAL.text
+    Options(mcp_servers={"mine": {"type": "sdk", "name": "mine", "instance": MCPServer("mine")}})

@@ -17,6 +17,8 @@ PROMISED = frozenset(
     """
     Session Options Turn Task Outcome Usage query run close_all requests UNSET __version__
     Allow Deny HookMatcher HookContext PermissionContext PermissionRuleValue PermissionUpdate AbortSignal
+    AddRules ReplaceRules RemoveRules AddDirectories RemoveDirectories SetMode PendingAnswer Question QuestionOption
+    ElicitationRequest Accept Decline DialogRequest AskContext LateAnswer
     Transport Exit tool ToolServer ToolContext ToolResult
     Message AssistantMessage UserMessage SystemMessage ResultMessage StreamEvent UnknownMessage MessagesDropped
     RateLimitEvent RateLimitInfo APIRetryMessage
@@ -25,6 +27,15 @@ PROMISED = frozenset(
     ProtocolError ControlRequestError SessionClosedError ProcessExitedError ControlTimeoutError WaitTimeoutError
     AbortedError ConcurrencyError ForkedError NotSupportedError ResultError MaxTurnsError BudgetExceededError
     RateLimitedError AuthenticationError RefusedError APIError ExecutionError StructuredOutputError
+    BaseHookInput ConfigChangeHookInput CwdChangedHookInput DirectoryAddedHookInput ElicitationHookInput
+    ElicitationResultHookInput FileChangedHookInput HookInput InstructionsLoadedHookInput MessageDisplayHookInput
+    NotificationHookInput PermissionDeniedHookInput PermissionRequestHookInput PostCompactHookInput
+    PostModelSwitchHookInput PostToolBatchHookInput PostToolUseFailureHookInput PostToolUseHookInput PreCompactHookInput
+    PreModelSwitchHookInput PreSkillShellCommandHookInput PreToolUseHookInput SessionEndHookInput SessionStartHookInput
+    SetupHookInput StopFailureHookInput StopHookInput SubagentStartHookInput SubagentStopHookInput
+    TaskCompletedHookInput TaskCreatedHookInput TeammateIdleHookInput UnknownHookInput UserPromptExpansionHookInput
+    UserPromptSubmitHookInput WorktreeCreateHookInput WorktreeRemoveHookInput
+    add_context allow_tool ask_user block defer_tool deny_tool rewrite_input rewrite_output stop
     """.split()
 )
 

@@ -25,6 +25,12 @@ _FLAGS = (
     click.option("--resume", metavar="ID", help="Go on with this conversation."),
     click.option("--continue", "continue_", is_flag=True, help="Go on with the latest conversation of the directory."),
     click.option("--allow", "allow", metavar="TOOL", multiple=True, help="A tool that runs unasked; may be repeated."),
+    click.option(
+        "--tools",
+        metavar="MODULE:NAME",
+        multiple=True,
+        help="A server of tools to offer, by its module, looked for in this directory first; may be repeated.",
+    ),
     click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Most exchanges with the model."),
     click.option("--allow-bypass", is_flag=True, help="Let bypassPermissions be used: every tool runs unasked."),
 )
@@ -50,6 +56,15 @@ def session_options(flags: dict[str, Any]) -> dict[str, Any]:
         "resume": flags["resume"],
         "continue_conversation": flags["continue_"],
         "allowed_tools": flags["allow"],
+        "mcp_servers": _load(flags["tools"]),
         "max_turns": flags["max_turns"],
         "allow_bypass": flags["allow_bypass"],
     }
+
+
+def _load(names: tuple[str, ...]) -> dict[str, Any]:
+    if not names:
+        return {}
+    from claude_control.cli.serving import load_servers  # here, so that a completion need not load the library
+
+    return load_servers(names)

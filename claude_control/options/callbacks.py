@@ -1,29 +1,27 @@
 """Functions that the session calls from its threads: plain functions only, for nothing here runs an event loop."""
 
+import contextlib
 import difflib
 import functools
 import inspect
 import math
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from claude_control.errors import OptionsError
 from claude_control.options.checks import reject
-from claude_control.wire.hooks import HookMatcher
+from claude_control.wire.hook_inputs import HOOK_INPUTS
+from claude_control.wire.hooks import LONGEST, HookMatcher
 
-__all__ = ["HOOK_EVENTS", "check_callback", "check_hooks"]
+if TYPE_CHECKING:
+    from claude_control.options.options import Options
 
-HOOK_EVENTS = frozenset(
-    """
-    PreToolUse PostToolUse PostToolUseFailure PostToolBatch Notification UserPromptSubmit UserPromptExpansion
-    SessionStart SessionEnd Stop StopFailure SubagentStart SubagentStop PreCompact PostCompact PreModelSwitch
-    PostModelSwitch PermissionRequest PermissionDenied Setup TeammateIdle TaskCreated TaskCompleted Elicitation
-    ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged FileChanged
-    DirectoryAdded MessageDisplay PreSkillShellCommand
-    """.split()
-)
+__all__ = ["HOOK_EVENTS", "check_callback", "check_dialog_kinds", "check_hooks", "dialog_kinds"]
+
+HOOK_EVENTS = frozenset(HOOK_INPUTS)
 """The events that 2.1.332 knows; older programs accept any name and never fire what they do not know."""
 
 _LIKENESS = 0.9  # one letter in ten is a typing mistake; "PreToolBatch" and "PostToolBatch" (0.8) are two events
@@ -32,6 +30,12 @@ _LIKENESS = 0.9  # one letter in ten is a typing mistake; "PreToolBatch" and "Po
 def check_callback(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
     """Take a plain function or other callable."""
     _check_plain(attribute.name, attribute.name, value)
+
+
+def check_dialog_kinds(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+    """Take a list of the names of dialogs."""
+    if not isinstance(value, tuple) or not all(isinstance(kind, str) and kind for kind in value):
+        reject(attribute.name, value, "a list of kinds such as ['refusal_fallback_prompt']")
 
 
 def check_hooks(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
@@ -48,6 +52,11 @@ def check_hooks(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -
             _check_matcher(f"hooks[{event!r}]", matcher)
 
 
+def dialog_kinds(options: "Options") -> tuple[str, ...]:
+    """Return the kinds of dialogs to declare: none without a callback, for a dialog that nobody shows hangs a turn."""
+    return tuple(options.supported_dialog_kinds) if options.on_user_dialog is not None else ()
+
+
 def _check_event(event: object) -> None:
     if not isinstance(event, str) or not event.isidentifier():
         reject("hooks", event, "a mapping whose keys are event names, such as 'PreToolUse'")
@@ -62,17 +71,34 @@ def _check_event(event: object) -> None:
 def _check_matcher(where: str, matcher: object) -> None:
     if not isinstance(matcher, HookMatcher):
         reject(where, matcher, "a list of HookMatcher, such as [HookMatcher(hooks=[guard])]")
-    if matcher.matcher is not None and not isinstance(matcher.matcher, str):
-        reject(f"{where}.matcher", matcher.matcher, "a tool name or pattern, or None for all")
+    if matcher.matcher is not None and not _is_pattern(matcher.matcher):
+        reject(f"{where}.matcher", matcher.matcher, "a tool name or pattern, such as 'Bash' or 'Write|Edit', or None")
     if matcher.on_failure not in ("block", "continue"):
         reject(f"{where}.on_failure", matcher.on_failure, "'block' or 'continue'")
-    timeout = matcher.timeout
-    if timeout is not None and not (isinstance(timeout, int | float) and math.isfinite(timeout) and timeout > 0):
-        reject(f"{where}.timeout", timeout, "a positive number of seconds, or None for the session's hook_timeout")
+    if matcher.timeout is not None and not _is_limit(matcher.timeout):
+        known = f"a positive number of seconds up to {LONGEST:g}, or None for the session's hook_timeout"
+        reject(f"{where}.timeout", matcher.timeout, known)
+    if not isinstance(matcher.ordered, bool):
+        reject(f"{where}.ordered", matcher.ordered, "True or False")
     if not isinstance(matcher.hooks, list | tuple) or not matcher.hooks:
         reject(f"{where}.hooks", matcher.hooks, "a list of functions that is not empty")
     for function in matcher.hooks:
         _check_plain("hooks", f"{where}.hooks", function)
+
+
+def _is_pattern(value: object) -> bool:
+    """Tell whether the program can match with it: with one that is no pattern its callbacks never run (2.1.332)."""
+    if not isinstance(value, str):
+        return False
+    with contextlib.suppress(re.error):
+        re.compile(value.replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!"))
+        return True
+    return value == "*"  # stands for all
+
+
+def _is_limit(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and 0 < value <= LONGEST  # type: ignore[arg-type, operator]
 
 
 def _check_plain(field: str, where: str, function: Any) -> None:

@@ -8,7 +8,7 @@ import attrs
 from claude_control import log
 from claude_control.errors import OptionsError
 from claude_control.options.checks import reject
-from claude_control.options.tools import shadowing_rules
+from claude_control.options.reach import obstacles
 
 if TYPE_CHECKING:
     from claude_control.options.options import Options
@@ -54,16 +54,15 @@ def _check_conversation(options: "Options") -> None:
 def _check_permissions(options: "Options") -> None:
     if options.permission_mode == "bypassPermissions" and not options.allow_bypass:
         _refuse("permission_mode", "'bypassPermissions' lets every tool run unasked; it also needs allow_bypass=True")
-    if options.can_use_tool is not None and options.permission_prompt_tool_name not in (None, "stdio"):
-        _refuse("permission_prompt_tool_name", "and can_use_tool exclude each other: only one can be asked")
-    if options.can_use_tool is None and options.permission_prompt_tool_name == "stdio":
+    callbacks = [name for name in ("can_use_tool", "on_question", "on_plan") if getattr(options, name) is not None]
+    if callbacks and options.permission_prompt_tool_name not in (None, "stdio"):
+        _refuse("permission_prompt_tool_name", f"and {callbacks[0]} exclude each other: only one can be asked")
+    if not callbacks and options.permission_prompt_tool_name == "stdio":
         _refuse("permission_prompt_tool_name", "'stdio' means can_use_tool, which is not set")
-    shadowing = shadowing_rules(options)
-    if shadowing and options.strict:
-        allowing = f"is never asked about what {', '.join(shadowing)} allows"
-        _refuse("can_use_tool", f"{allowing}; use a PreToolUse hook as a guard, or leave strict off")
-    if shadowing:
-        _log.warning("options.callback_shadowed", field="can_use_tool", by=shadowing)
+    for obstacle in obstacles(options):
+        if options.strict:
+            _refuse(obstacle.field, f"{obstacle.text} (strict=False makes this a warning)")
+        _log.warning("options.callback_unreachable", field=obstacle.field, reason=obstacle.text)
 
 
 def _refuse(field: str, text: str) -> NoReturn:

@@ -153,8 +153,8 @@ class OfficialOptions:
     """Subagents by name: AgentDefinition, or a dict of its fields."""
 
     mcp_servers: Mapping[str, Any] | Path = attrs.field(factory=dict, converter=to_dict, validator=check_mcp_servers)
-    """MCP servers by name, a `ToolServer` of this process or what runs elsewhere, or the path of a file with them. They
-    may hold secrets: they reach the program in a file that only it and you can read."""
+    """MCP servers by name: a `ToolServer`, a server object of the mcp library, or what runs elsewhere; or the path of a
+    file with them. They may hold secrets: they reach the program in a file that only it and you can read."""
 
     strict_mcp_config: bool = attrs.field(default=False, validator=boolean)
     """Use no MCP servers but these."""

@@ -1,14 +1,23 @@
 """`Options`: every knob of one session."""
 
 import difflib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from claude_control.errors import OptionsError
-from claude_control.options.callbacks import check_callback
-from claude_control.options.checks import MIB, boolean, byte_count, not_built, optional, seconds, seconds_or_zero
+from claude_control.options.callbacks import check_callback, check_dialog_kinds
+from claude_control.options.checks import (
+    MIB,
+    boolean,
+    byte_count,
+    not_built,
+    optional,
+    seconds,
+    seconds_or_zero,
+    to_tuple,
+)
 from claude_control.options.environment import SecondsFrom
 from claude_control.options.identity import check_together
 from claude_control.options.official import OfficialOptions
@@ -90,11 +99,22 @@ class Options(OfficialOptions):
     command line (settings, MCP servers with secrets) lies in a file of this machine, which the program must be able to
     read there."""
 
-    on_question: Callable[..., Any] | None = attrs.field(default=None, validator=not_built)
-    """Answers the model's questions. Not implemented yet."""
+    on_question: Callable[..., Any] | None = attrs.field(default=None, validator=optional(check_callback))
+    """Answers the model's questions: (questions, context) -> {question.question: label or text}, None or Deny. Without
+    it and can_use_tool the model cannot ask any."""
 
-    on_plan: Callable[..., Any] | None = attrs.field(default=None, validator=not_built)
-    """Judges the model's plans. Not implemented yet."""
+    on_plan: Callable[..., Any] | None = attrs.field(default=None, validator=optional(check_callback))
+    """Judges the model's plans: (plan, context) -> Allow | Deny."""
+
+    on_elicitation: Callable[..., Any] | None = attrs.field(default=None, validator=optional(check_callback))
+    """Answers what MCP servers outside of this process ask a person: (request, context) -> Accept | Decline | None.
+    Without it, and for None, the question is cancelled. 2.0.75 and 2.1.7 offer no such questions to their servers."""
+
+    on_user_dialog: Callable[..., Any] | None = attrs.field(default=None, validator=optional(check_callback))
+    """Shows a dialog of the program: (request, context) -> its result, a JSON value, or None if it was dismissed."""
+
+    supported_dialog_kinds: Sequence[str] = attrs.field(default=(), converter=to_tuple, validator=check_dialog_kinds)
+    """The kinds of dialogs that on_user_dialog can show; the program is told so, and sends no others (2.1.332)."""
 
     allow_bypass: bool = attrs.field(default=False, validator=boolean)
     """Let the session use bypassPermissions, from the start or later; without it that mode is refused everywhere."""
@@ -103,7 +123,8 @@ class Options(OfficialOptions):
     """End the program and its tools if this process dies."""
 
     strict: bool = attrs.field(default=False, validator=boolean)
-    """Refuse what is only warned about otherwise: a can_use_tool that other options keep from being asked."""
+    """Refuse what is only warned about otherwise: a can_use_tool, on_question or on_plan that other options keep from
+    being asked."""
 
     if not TYPE_CHECKING:
 

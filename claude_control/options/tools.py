@@ -11,6 +11,8 @@ import attrs
 
 from claude_control.errors import OptionsError
 from claude_control.options.checks import is_text, reject
+from claude_control.options.reach import can_ask_questions
+from claude_control.wire.questions import QUESTION_TOOL
 
 if TYPE_CHECKING:
     from claude_control.options.options import Options
@@ -20,13 +22,12 @@ __all__ = [
     "check_rules",
     "check_skills",
     "check_tools",
+    "disallowed_rules",
     "setting_sources",
-    "shadowing_rules",
     "split_rules",
 ]
 
 _SKILL_REFUSED = re.compile("[(),\\\\\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
-_WHOLE_TOOL = re.compile(r"([^()]+)(\(\*?\))?")
 
 
 def split_rules(value: str) -> list[str]:
@@ -107,17 +108,18 @@ def allowed_rules(options: "Options") -> tuple[str, ...]:
     return tuple(dict.fromkeys([*rules, *granted]))
 
 
+def disallowed_rules(options: "Options") -> tuple[str, ...]:
+    """Return `disallowed_tools`, and `AskUserQuestion` where nobody could answer.
+
+    2.1.332 takes that tool out by itself where it cannot ask for permissions; older programs offer it, and let every
+    call of it fail.
+    """
+    unanswered = () if can_ask_questions(options) else (QUESTION_TOOL,)
+    return tuple(dict.fromkeys([*options.disallowed_tools, *unanswered]))
+
+
 def setting_sources(options: "Options") -> tuple[str, ...] | None:
     """Return `setting_sources`; where nothing was said, `skills` turns on the user's and the project's, their homes."""
     if options.setting_sources is None and options.skills is not None:
         return ("user", "project")
     return None if options.setting_sources is None else tuple(options.setting_sources)
-
-
-def shadowing_rules(options: "Options") -> list[str]:
-    """Return what lets tools run without `can_use_tool` being asked: rules for whole tools, the bypass mode."""
-    if options.can_use_tool is None:
-        return []
-    whole = [rule for rule in options.allowed_tools if _WHOLE_TOOL.fullmatch(rule)]
-    bypass = ["permission_mode='bypassPermissions'"] if options.permission_mode == "bypassPermissions" else []
-    return whole + bypass

@@ -13,10 +13,11 @@ from typing import Any
 from claude_control.errors import OptionsError
 from claude_control.options import Options
 from claude_control.options.agents import agents_to_wire
+from claude_control.options.callbacks import dialog_kinds
 from claude_control.options.inline import is_inline
 from claude_control.options.prompts import read_system_prompt
-from claude_control.options.servers import external, in_process
-from claude_control.options.tools import allowed_rules, setting_sources
+from claude_control.options.servers import external, in_process, manifests
+from claude_control.options.tools import allowed_rules, disallowed_rules, setting_sources
 from claude_control.process.discovery import Program
 from claude_control.process.redaction import redact_command
 from claude_control.process.settings import SHORT, is_plain, merged_settings
@@ -56,7 +57,6 @@ def initialize_fields(options: Options) -> dict[str, Any]:
     """
     prompt = read_system_prompt(options.system_prompt)
     schema = options.output_format["schema"] if options.output_format is not None else None
-    servers = in_process(options.mcp_servers)
     fields: dict[str, Any] = {
         "systemPrompt": prompt.text or None,
         "appendSystemPrompt": prompt.append,
@@ -66,9 +66,10 @@ def initialize_fields(options: Options) -> dict[str, Any]:
         "jsonSchema": schema,
         "skills": list(options.skills) if options.skills not in (None, "all") else None,
         "forwardSubagentText": options.forward_subagent_text or None,
-        "sdkMcpServers": list(servers) or None,
+        "supportedDialogKinds": list(dialog_kinds(options)) or None,
+        "sdkMcpServers": list(in_process(options.mcp_servers)) or None,
         # 2.1.332 then asks nothing of them before the first call; 2.0.75 and 2.1.7 do not look at it.
-        "sdkMcpServerManifests": {name: server.manifest() for name, server in servers.items()} or None,
+        "sdkMcpServerManifests": manifests(options.mcp_servers) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -128,7 +129,7 @@ def _tools(options: Options) -> Iterator[str]:
     elif options.tools is not None:
         yield f"--tools={','.join(options.tools)}"  # with nothing behind it: no tools
     yield from _joined("allowedTools", allowed_rules(options))
-    yield from _joined("disallowedTools", options.disallowed_tools)
+    yield from _joined("disallowedTools", disallowed_rules(options))
     asks_us = options.can_use_tool is not None or options.on_question is not None or options.on_plan is not None
     yield from _flag("permission-prompt-tool", "stdio" if asks_us else options.permission_prompt_tool_name)
     yield from _flag("permission-mode", options.permission_mode)

@@ -9,6 +9,7 @@ from typing import Any
 from claude_control.errors import CLIVersionError, NotSupportedError
 from claude_control.options import Options
 from claude_control.options.agents import agents_to_wire
+from claude_control.options.callbacks import dialog_kinds
 from claude_control.options.prompts import read_system_prompt
 from claude_control.wire.support import CURRENT, parse_version
 
@@ -66,6 +67,7 @@ def _demands(options: Options) -> Iterator[tuple[str, str]]:
         ("display" in thinking, "--thinking-display", CURRENT),
         (options.permission_mode in _NEW_MODES, f"--permission-mode={options.permission_mode}", CURRENT),
         (options.forward_subagent_text, "forward_subagent_text", CURRENT),
+        (bool(dialog_kinds(options)), "supported_dialog_kinds", CURRENT),
         (options.skills not in (None, "all"), "a list of skills", CURRENT),
         (prompt.exclude_dynamic_sections is not None, "exclude_dynamic_sections in system_prompt", CURRENT),
         (prompt.snapshot is not None, "snapshot in system_prompt", _SNAPSHOT),

@@ -32,7 +32,7 @@ class OpenRequest:
     request_id: str
     signal: AbortSignal
     denial: Callable[[str], dict[str, Any]]
-    is_permission: bool = False
+    asks_person: bool = False
     timer: Any = None
     function_name: str = ""
 
@@ -117,9 +117,9 @@ class Answers:
         self.on_end(reason)
 
     @property
-    def waiting_for_permission(self) -> bool:
-        """Whether a permission request is open."""
-        return any(request.is_permission for request in list(self._open.values()))
+    def waiting_for_person(self) -> bool:
+        """Whether a question to a person is open: a permission, an elicitation, a dialog."""
+        return any(request.asks_person for request in list(self._open.values()))
 
     def __len__(self) -> int:
         return len(self._open)

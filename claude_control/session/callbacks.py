@@ -6,6 +6,7 @@ from typing import Any
 from claude_control import log
 from claude_control.options import Options
 from claude_control.session.answers import Answers
+from claude_control.session.elicitations import Dialogs, Elicitations
 from claude_control.session.hooks import Hooks
 from claude_control.session.permissions import Permissions
 from claude_control.session.pool import CallbackPool
@@ -13,7 +14,15 @@ from claude_control.session.running import Runner
 from claude_control.session.servers import ToolServers
 from claude_control.wire.envelope import pending_requests
 from claude_control.wire.hooks import Hook
-from claude_control.wire.inbound import HookCallback, InboundRequest, MCPMessage, PermissionRequest, read_request
+from claude_control.wire.inbound import (
+    Elicitation,
+    HookCallback,
+    InboundRequest,
+    MCPMessage,
+    PermissionRequest,
+    UserDialog,
+    read_request,
+)
 from claude_control.wire.requests import Request
 
 __all__ = ["Callbacks"]
@@ -34,11 +43,14 @@ class Callbacks:
         post: Callable[[Request[Any]], None],
         session: Callable[[], Any],
         stopping: Callable[[str | None], None],
+        require: Callable[[str, str], None],
     ) -> None:
         self._answers = answers
         runner = Runner(answers, pool)
-        self._permissions = Permissions(runner, options, stopping)
-        self._hooks = Hooks(runner, hooks, session, stopping, allow_bypass=options.allow_bypass)
+        self._permissions = Permissions(runner, options, session, stopping)
+        self._hooks = Hooks(runner, hooks, session, stopping, require, allow_bypass=options.allow_bypass)
+        self._elicitations = Elicitations(runner, options, session)
+        self._dialogs = Dialogs(runner, options, session)
         self.servers = ToolServers(
             options.mcp_servers,
             answers=answers,
@@ -57,6 +69,10 @@ class Callbacks:
             self._hooks.start(request)
         elif isinstance(request, MCPMessage):
             self.servers.receive(request)
+        elif isinstance(request, Elicitation):
+            self._elicitations.start(request)
+        elif isinstance(request, UserDialog):
+            self._dialogs.start(request)
         else:
             _log.warning("request.unknown", subtype=request.subtype)
             self._answers.refuse(
@@ -64,8 +80,9 @@ class Callbacks:
             )
 
     def resume(self, frame: dict[str, Any]) -> None:
-        """Begin to answer the permission requests that an answer to initialize lists as open, and that are not here."""
+        """Begin to answer the requests that an answer to initialize lists as open, and that are not here."""
         for listed in pending_requests(frame):
             request = read_request(listed)
-            if isinstance(request, PermissionRequest) and not self._answers.knows(request.request_id):
+            to_person = isinstance(request, PermissionRequest | Elicitation | UserDialog)
+            if to_person and request is not None and not self._answers.knows(request.request_id):
                 self.start(request)

@@ -104,8 +104,8 @@ class Connection:
         self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
-        self.callbacks = self._make_callbacks(hooks, session)
         self.conversation = Conversation(router, inbox_bytes=options.inbox_bytes, open_file=open_file)
+        self.callbacks = self._make_callbacks(hooks, session)
         self.messages = Consumer(self.conversation.program, self)
         """Who reads what belongs to no turn of ours; one for all, so that none loses the other's place."""
         self.conversation.tap = self.subscriptions.put  # type: ignore[method-assign]  # the one place where taps hang
@@ -137,7 +137,8 @@ class Connection:
             hooks=hooks,
             post=self.calls.post,
             session=session,
-            stopping=self._note_stop,
+            stopping=self.conversation.note_stop,
+            require=self.gate.require,
         )
 
     def _make_prompting(self) -> Prompting:
@@ -223,10 +224,9 @@ class Connection:
 
     def _end(self, error: Exception) -> None:
         with self._state_lock:
-            if self._error is not None:
-                return
-            self._error = error
+            error = self._error = self._error or error
         closed = self._closing
+        # Every step is done by the later ones too: the first may have been struck in the middle. Each knows if it was.
         self.calls.pending.fail_all(error)
         self.answers.end("closed" if closed else "exited", deny=False)
         self.conversation.end(None if closed else error, error)
@@ -353,9 +353,6 @@ class Connection:
         # A program that no longer reads would wait for its answer for ever, and so would the turn. To see whether it
         # ends by itself takes a moment, and this may be the reader.
         self.pool.submit(lambda: self._input_broken(error))
-
-    def _note_stop(self, hook_event: str | None) -> None:
-        self.conversation.note_stop(hook_event)
 
     def _lost_control(self, line: LongLine) -> None:
         limit = self.options.max_line_bytes

@@ -72,7 +72,10 @@ _REFUSED = "API Error: Claude Code is unable to respond to this request, which a
 _TOO_LONG = "Prompt is too long"
 _WHEN_TOO_LONG = "send `/compact` to have the conversation summarised, or open a new session"
 # 2.1.332 says what blocked a prompt; on 2.0.75 and 2.1.7 its result is empty.
-_BLOCKED_TEXT = ("UserPromptSubmit operation blocked by hook", "Operation stopped by hook")
+_BLOCKED_TEXT = (
+    *("UserPromptSubmit operation blocked by hook", "UserPromptExpansion operation blocked by hook"),
+    *("Operation stopped by hook", "Compaction blocked by PreCompact hook"),
+)
 # 2.0.75 and 2.1.7 have the HTTP status nowhere else, and the error's kind in the JSON that follows it.
 _STATUS_IN_TEXT = re.compile(r"API Error: (\d{3})\b")
 _KIND_IN_TEXT = re.compile(r'"error":\{"type":"(\w+)"')

@@ -23,14 +23,14 @@ class Runner:
         self.pool = pool
 
     def open(
-        self, request_id: str, function: Any, denial: Callable[[str], dict[str, Any]], *, is_permission: bool = False
+        self, request_id: str, function: Any, denial: Callable[[str], dict[str, Any]], *, asks_person: bool = False
     ) -> OpenRequest | None:
         """Note a request of the program; None once the session is over. Called by the reader.
 
         `denial` makes the answer for it when it runs out of time, or is open when the session closes.
         """
         signal = AbortSignal(self.run_on_abort)
-        request = OpenRequest(request_id, signal, denial, is_permission=is_permission, function_name=name_of(function))
+        request = OpenRequest(request_id, signal, denial, asks_person=asks_person, function_name=name_of(function))
         return request if self.answers.add(request) else None
 
     def submit(self, request: OpenRequest, function: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
 """The tool servers in this process: the program's messages to them, and theirs to the program."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -56,7 +56,7 @@ class ToolServers:
         self._session = session
         self._run_on_abort = run_on_abort
         self._lock = threading.Lock()  # guards the three below
-        self._connections: dict[str, tuple[ToolServerLike, Any]] = {}
+        self._connections: dict[str, tuple[Any, Any]] = {}  # each with the server as it was given
         self._late_before = 0
         self._over: str | None = None
         self._lasting = tuple(in_process(servers))  # those of the options are there as long as the session
@@ -106,15 +106,25 @@ class ToolServers:
                 if known is not None and known[0] is not added.get(name):
                     text = f"servers has {name!r}, which is a server in this process already; give it another name"
                     raise OptionsError(text, field="servers")
-        for name, server in added.items():
-            self._connect(name, server)
         inside = {name: {"type": "sdk", "name": name} for name in (*self._lasting, *added)}
-        yield {**external(servers), **inside}
-        with self._lock:
-            gone = [self._connections.pop(name)[1] for name in set(self._connections) - set(inside)]
-        for connection in gone:
-            connection.close("closed")
-            self._late_before += connection.late
+        new: list[str] = []
+        try:
+            for name, server in added.items():
+                if self._connect(name, server):
+                    new.append(name)
+            yield {**external(servers), **inside}
+        except BaseException:
+            self._let_go(new)
+            raise
+        self._let_go(set(self._connections) - set(inside))
+
+    def check_kept(self, servers: Any) -> None:
+        """Raise `OptionsError` if a set of servers, as on the wire, lacks one that is connected here."""
+        kept = servers if isinstance(servers, Mapping) else {}
+        gone = [repr(name) for name in list(self._connections) if name not in kept]
+        if gone:
+            text = f"this would take {', '.join(gone)} away, served by this process; use session.set_mcp_servers()"
+            raise OptionsError(text, field="servers")
 
     def end(self, reason: str) -> None:
         """Stop every call that runs, and take no more."""
@@ -129,12 +139,22 @@ class ToolServers:
         now = [int(connection.late) for _, connection in list(self._connections.values())]
         return self._late_before + sum(now)
 
-    def _connect(self, name: str, server: ToolServerLike) -> None:
+    def _connect(self, name: str, server: Any) -> bool:
+        """Connect a server, unless one of this name is; returns whether it did."""
+        made = server if isinstance(server, ToolServerLike) else _bridged(server)
         with self._lock:
             if name in self._connections or self._over is not None:
-                return
-            connection = server.connect(self._pool.submit, lambda message: self._send(name, message), self._session)
+                return False
+            connection = made.connect(self._pool.submit, lambda message: self._send(name, message), self._session)
             self._connections[name] = server, connection
+        return True
+
+    def _let_go(self, names: Iterable[str]) -> None:
+        with self._lock:
+            gone = [self._connections.pop(name)[1] for name in names if name in self._connections]
+        for connection in gone:
+            connection.close("closed")
+            self._late_before += connection.late
 
     def _send(self, name: str, message: dict[str, Any]) -> None:
         """Write a message of a server's own, from a tool's thread."""
@@ -142,6 +162,12 @@ class ToolServers:
             self._post(_ToProgram(name, message))
         except ClaudeControlError as error:  # a program that is gone needs no news; the tool learns it by its signal
             _log.debug("tools.unsent", server=name, error=str(error))
+
+
+def _bridged(server: Any) -> ToolServerLike:
+    from claude_control.tools.bridging import bridge  # here: most sessions have no such server
+
+    return bridge(server)
 
 
 def _failure(message: Any, text: str) -> dict[str, Any]:

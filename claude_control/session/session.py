@@ -187,7 +187,7 @@ class Session(Control):
             return "closed" if connection.released.is_set() else "closing"
         if connection.error is not None:
             return "failed"
-        if connection.answers.waiting_for_permission:
+        if connection.answers.waiting_for_person:
             return "waiting"
         return "running" if connection.conversation.busy else "idle"
 
@@ -337,11 +337,17 @@ class Session(Control):
 
         A record of `requests`, or a subtype with its fields as on the wire.
         """
-        return self._call(_as_request(request, fields), timeout)
+        return self._call(self._checked_request(_as_request(request, fields)), timeout)
 
     def submit(self, request: requests.Request[T]) -> PendingReply[T]:
         """Send a control request and return at once."""
-        return self._checked_connection().calls.submit(request)
+        return self._checked_connection().calls.submit(self._checked_request(request))
+
+    def _checked_request(self, request: requests.Request[T]) -> requests.Request[T]:
+        """Return a request that a user made, unless it would take a server in this process away behind its back."""
+        if request.subtype == requests.MCPSetServers.subtype:
+            self._checked_connection().callbacks.servers.check_kept(request.body().get("servers"))
+        return request
 
     def _call(self, request: requests.Request[T], timeout: Timeout) -> T:
         return self._live().call(request, timeout)

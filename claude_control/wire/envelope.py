@@ -13,6 +13,9 @@ from claude_control.errors import ProtocolError
 __all__ = ["Reply", "cancel", "failure", "pending_requests", "read_reply", "request", "success", "user_message"]
 
 
+_PENDING = ("permission", "user_dialog", "elicitation")
+
+
 @attrs.frozen
 class Reply:
     """The program's answer to one of our requests.
@@ -73,10 +76,12 @@ def read_reply(frame: dict[str, Any]) -> Reply | None:
 
 
 def pending_requests(frame: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the permission requests that an answer to initialize lists as not answered yet, as whole frames."""
+    """Return the questions to a person that an answer to initialize lists as not answered yet, as whole frames."""
     body = frame.get("response")
-    listed = body.get("pending_permission_requests") if isinstance(body, dict) else None
-    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    if not isinstance(body, dict):
+        return []
+    lists = (body.get(f"pending_{kind}_requests") for kind in _PENDING)
+    return [item for listed in lists if isinstance(listed, list) for item in listed if isinstance(item, dict)]
 
 
 def expect_dict(reply: Any, subtype: str) -> dict[str, Any]:

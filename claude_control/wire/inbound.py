@@ -4,32 +4,31 @@ from typing import Any
 
 import attrs
 
-from claude_control.wire.permissions import PermissionUpdate, read_suggestions
+from claude_control.wire.dialogs import DialogRequest
+from claude_control.wire.elicitation import ElicitationRequest
+from claude_control.wire.permission_details import PermissionDetails
+from claude_control.wire.reading import reader
 
-__all__ = ["HookCallback", "InboundRequest", "MCPMessage", "PermissionRequest", "UnknownRequest", "read_request"]
+__all__ = [
+    "Elicitation",
+    "HookCallback",
+    "InboundRequest",
+    "MCPMessage",
+    "PermissionRequest",
+    "UnknownRequest",
+    "UserDialog",
+    "read_request",
+]
 
 
 @attrs.frozen
 class PermissionRequest:
-    """The program asks whether a tool may run (`can_use_tool`); `suggestions` fit into `Allow(updated_permissions=…)`.
-
-    `agent_id` is set for a subagent's tool, `blocked_path` for a file outside of the allowed directories; `raw` has the
-    rest.
-    """
+    """The program asks whether a tool may run (`can_use_tool`); `details` has what it tells beside tool and input."""
 
     request_id: str
     tool_name: str
     input: dict[str, Any]
-    tool_use_id: str | None
-    suggestions: tuple[PermissionUpdate, ...]
-    agent_id: str | None
-    blocked_path: str | None
-    decision_reason: str | None
-    decision_reason_type: str | None
-    title: str | None
-    display_name: str | None
-    description: str | None
-    raw: dict[str, Any] = attrs.field(repr=False)
+    details: PermissionDetails = attrs.field(repr=False)
 
 
 @attrs.frozen
@@ -54,6 +53,22 @@ class MCPMessage:
 
 
 @attrs.frozen
+class Elicitation:
+    """An MCP server outside of this process asks a person something."""
+
+    request_id: str
+    request: ElicitationRequest
+
+
+@attrs.frozen
+class UserDialog:
+    """The program wants a dialog shown to a person."""
+
+    request_id: str
+    request: DialogRequest
+
+
+@attrs.frozen
 class UnknownRequest:
     """A request of a kind, or of a form, that is not known here."""
 
@@ -62,7 +77,7 @@ class UnknownRequest:
     raw: dict[str, Any] = attrs.field(repr=False)
 
 
-InboundRequest = PermissionRequest | HookCallback | MCPMessage | UnknownRequest
+InboundRequest = PermissionRequest | HookCallback | MCPMessage | Elicitation | UserDialog | UnknownRequest
 """Whatever the program may ask."""
 
 
@@ -74,31 +89,17 @@ def read_request(frame: dict[str, Any]) -> InboundRequest | None:
     if not isinstance(body, dict):
         return UnknownRequest(request_id, "", frame)
     if body.get("subtype") == "can_use_tool" and isinstance(body.get("tool_name"), str):
-        return _read_permission(request_id, body)
+        return PermissionRequest(request_id, body["tool_name"], _object(body, "input"), reader(PermissionDetails)(body))
     if body.get("subtype") == "hook_callback" and isinstance(body.get("callback_id"), str):
         event_input = _object(body, "input")
         return HookCallback(request_id, body["callback_id"], event_input, _text(body, "tool_use_id"), body)
     if body.get("subtype") == "mcp_message" and isinstance(body.get("server_name"), str):
         return MCPMessage(request_id, body["server_name"], body.get("message"), body)
+    if body.get("subtype") == "elicitation":
+        return Elicitation(request_id, reader(ElicitationRequest)(body))
+    if body.get("subtype") == "request_user_dialog":
+        return UserDialog(request_id, reader(DialogRequest)(body))
     return UnknownRequest(request_id, str(body.get("subtype", "")), body)
-
-
-def _read_permission(request_id: str, body: dict[str, Any]) -> PermissionRequest:
-    return PermissionRequest(
-        request_id=request_id,
-        tool_name=body["tool_name"],
-        input=_object(body, "input"),
-        tool_use_id=_text(body, "tool_use_id"),
-        suggestions=read_suggestions(body.get("permission_suggestions")),
-        agent_id=_text(body, "agent_id"),
-        blocked_path=_text(body, "blocked_path"),
-        decision_reason=_text(body, "decision_reason"),
-        decision_reason_type=_text(body, "decision_reason_type"),
-        title=_text(body, "title"),
-        display_name=_text(body, "display_name"),
-        description=_text(body, "description"),
-        raw=body,
-    )
 
 
 def _object(body: dict[str, Any], name: str) -> dict[str, Any]:

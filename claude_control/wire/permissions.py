@@ -73,11 +73,11 @@ class PermissionUpdate:
         _one_of("destination", self.destination, _DESTINATIONS)
         if self.type in _RULE_UPDATES:
             _one_of("behavior", self.behavior, _BEHAVIORS)
-            _list_of("rules", self.rules, _is_rule)
+            if self.type != "replaceRules" or self.rules not in ((), []):  # no rules in place of all is an order too
+                _list_of("rules", self.rules, _is_rule, "PermissionRuleValue(tool_name, rule_content or None)")
         elif self.type in _DIRECTORY_UPDATES:
-            _list_of(
-                "directories", self.directories, _is_text
-            )  # a text would be taken for a list of its letters, "/" among them
+            # A text would be taken for a list of its letters, "/" among them.
+            _list_of("directories", self.directories, _is_text, "texts")
         else:
             _one_of("mode", self.mode, PERMISSION_MODES)
 
@@ -87,15 +87,20 @@ def _one_of(field: str, value: object, known: Sequence[str]) -> None:
         raise OptionsError(f"{field} of a permission update is {value!r}; use one of {', '.join(known)}", field=field)
 
 
-def _list_of(field: str, value: object, fits: Callable[[object], bool]) -> None:
+def _list_of(field: str, value: object, fits: Callable[[object], bool], items: str) -> None:
     if not isinstance(value, list | tuple) or not value or not all(fits(item) for item in value):
-        raise OptionsError(f"{field} of a permission update is {value!r}; give a list that is not empty", field=field)
+        raise OptionsError(
+            f"{field} of a permission update is {value!r}; give a list of {items} that is not empty", field=field
+        )
 
 
 def _is_rule(value: object) -> bool:
-    content = getattr(value, "rule_content", None)
-    named = isinstance(value, PermissionRuleValue) and _is_text(value.tool_name)
-    return named and (content is None or isinstance(content, str))
+    if not isinstance(value, PermissionRuleValue) or not _is_text(value.tool_name):
+        return False
+    if set(value.tool_name) & set("( \t\n"):  # a whole rule, or a slip: 2.1.332 takes it, and then it matches nothing
+        return False
+    content = value.rule_content  # "" and "*" do not mean every use: these rules match nothing either
+    return content is None or (isinstance(content, str) and content not in ("", "*"))
 
 
 def _is_text(value: object) -> bool:

@@ -64,6 +64,11 @@ def test_callback_can_be_called(name: str) -> None:
         ({"PreToolUse": [HookMatcher(hooks=["x"])]}, "hooks['PreToolUse'].hooks must be a function"),  # type: ignore[list-item]
         ({"PreToolUse": [HookMatcher(hooks=[coroutine])]}, "plain function"),
         ({"PreToolUse": [HookMatcher(hooks=[plain], timeout=0)]}, "positive number of seconds"),
+        ({"PreToolUse": [HookMatcher(hooks=[plain], timeout=True)]}, "positive number of seconds"),
+        ({"PreToolUse": [HookMatcher(hooks=[plain], timeout=86_400)]}, "up to 86385"),
+        ({"PreToolUse": [HookMatcher(hooks=[plain], timeout=float("nan"))]}, "positive number of seconds"),
+        ({"PreToolUse": [HookMatcher(hooks=[plain], ordered="yes")]}, "True or False"),  # type: ignore[arg-type]
+        ({"PreToolUse": [HookMatcher("Bash(", [plain])]}, "a tool name or pattern"),
         ({"PreToolUse": [HookMatcher(5, [plain])]}, "a tool name or pattern"),  # type: ignore[arg-type]
         ({"PreToolUse": [HookMatcher(hooks=[plain], on_failure="ask")]}, "'block' or 'continue'"),  # type: ignore[arg-type]
         ({"PreToolUs": [HookMatcher(hooks=[plain])]}, "did you mean 'PreToolUse'?"),
@@ -78,6 +83,15 @@ def test_wrong_hooks_are_refused(hooks: Any, told: str) -> None:
         Options(hooks=hooks)
     assert told in str(caught.value)
     assert caught.value.field == "hooks"
+
+
+@pytest.mark.parametrize(
+    "matcher", ["Bash", "Write|Edit", "mcp__.*", "*", "", "^(?!Bash$)", "(?<tool>Bash)", "(?<=B)ash", None]
+)
+def test_patterns_are_taken(matcher: str | None) -> None:
+    """What the program matches with is taken: names, patterns as JavaScript writes them, and the star."""
+    hooks = {"PreToolUse": [HookMatcher(matcher, [plain])]}
+    assert Options(hooks=hooks).hooks == hooks
 
 
 def test_hooks_are_taken() -> None:

@@ -25,6 +25,7 @@ def allow(*_arguments: Any) -> Allow:
         ({"resume_drops_turn": ID, "resume": "x"}, "needs resume_session_at"),
         ({"permission_mode": "bypassPermissions"}, "allow_bypass=True"),
         ({"can_use_tool": allow, "permission_prompt_tool_name": "mcp__a__b"}, "exclude each other"),
+        ({"on_question": allow, "permission_prompt_tool_name": "mcp__a__b"}, "and on_question exclude each other"),
         ({"permission_prompt_tool_name": "stdio"}, "can_use_tool, which is not set"),
     ],
 )
@@ -47,6 +48,7 @@ def test_contradiction_is_refused(fields: dict[str, Any], told: str) -> None:
         {"resume": "a title", "resume_session_at": ID, "resume_drops_turn": ID},
         {"permission_mode": "bypassPermissions", "allow_bypass": True},
         {"can_use_tool": allow, "permission_prompt_tool_name": "stdio"},
+        {"on_plan": allow, "permission_prompt_tool_name": "stdio"},
         {"permission_prompt_tool_name": "mcp__a__b"},
     ],
 )

@@ -126,8 +126,6 @@ def test_repr_counts_hooks() -> None:
         {"session_store_flush": "eager"},
         {"load_timeout_ms": 1},
         {"idle_timeout": 5.0},
-        {"on_question": guard},
-        {"on_plan": guard},
         {"debug_stderr": object()},
     ],
     ids=lambda fields: next(iter(fields)),

@@ -6,14 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_control import Allow, OptionsError
+from claude_control import OptionsError
 from claude_control.options import Options, merge_options
-from claude_control.options.tools import allowed_rules, setting_sources, split_rules
-
-
-def allow(*_arguments: Any) -> Allow:
-    """Let everything run."""
-    return Allow()
+from claude_control.options.tools import allowed_rules, disallowed_rules, setting_sources, split_rules
 
 
 @pytest.mark.parametrize(
@@ -88,16 +83,9 @@ def test_skills_are_a_list() -> None:
         merge_options(skills="pdf")
 
 
-@pytest.mark.parametrize("rule", ["Read", "Read()", "Read(*)", "mcp__files__read"])
-def test_strict_refuses_a_callback_that_is_never_asked(rule: str) -> None:
-    """Under strict, can_use_tool beside a rule that allows a whole tool is an error; otherwise it is taken."""
-    with pytest.raises(OptionsError, match="PreToolUse"):
-        Options(can_use_tool=allow, allowed_tools=[rule], strict=True)
-    assert Options(can_use_tool=allow, allowed_tools=[rule]).can_use_tool is allow
-
-
-def test_strict_takes_a_rule_that_leaves_something_to_ask() -> None:
-    """A rule for a part of a tool does not shadow the callback; the bypass mode does."""
-    assert Options(can_use_tool=allow, allowed_tools=["Bash(git log:*)"], strict=True).strict
-    with pytest.raises(OptionsError, match="bypassPermissions"):
-        Options(can_use_tool=allow, permission_mode="bypassPermissions", allow_bypass=True, strict=True)
+def test_questions_are_taken_out_where_nobody_answers() -> None:
+    """The tool for questions is refused beside what the user refuses, once, unless somebody is there to answer."""
+    assert disallowed_rules(Options()) == ("AskUserQuestion",)
+    assert disallowed_rules(Options(disallowed_tools=["WebFetch"])) == ("WebFetch", "AskUserQuestion")
+    assert disallowed_rules(Options(disallowed_tools=["AskUserQuestion", "Read"])) == ("AskUserQuestion", "Read")
+    assert disallowed_rules(Options(disallowed_tools=["WebFetch"], on_question=print)) == ("WebFetch",)

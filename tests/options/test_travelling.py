@@ -79,6 +79,7 @@ VALUES: dict[str, Any] = {
     "terminate_grace": 2.0,
     "inbox_bytes": MIB,
     "max_line_bytes": MIB,
+    "supported_dialog_kinds": ("refusal_fallback_prompt",),
     "allow_bypass": True,
     "orphan_guard": False,
     "strict": True,
@@ -87,8 +88,13 @@ NEEDS = {
     "resume_session_at": {"resume": ID},
     "resume_drops_turn": {"resume": ID, "resume_session_at": ID},
 }
+ASKED = ("on_question", "on_plan", "on_elicitation", "on_user_dialog")
 LIVE: dict[str, Any] = {
     "can_use_tool": guard,
+    "on_question": guard,
+    "on_plan": guard,
+    "on_elicitation": guard,
+    "on_user_dialog": guard,
     "stderr": print,
     "spawn": functools.partial(guard, 1),
     "hooks": {"PreToolUse": [HookMatcher(hooks=[guard])]},
@@ -181,8 +187,8 @@ def test_live_option_is_named(name: str) -> None:
 def test_several_live_options_are_named_at_once() -> None:
     """An error names all of them but those that are skipped."""
     options = merge_options(None, **LIVE)
-    assert options.portable() == ("can_use_tool", "hooks", "stderr", "spawn")
-    with pytest.raises(OptionsError, match=r"^can_use_tool, stderr, spawn cannot"):
+    assert options.portable() == ("can_use_tool", "hooks", "stderr", "spawn", *ASKED)
+    with pytest.raises(OptionsError, match=rf"^can_use_tool, stderr, spawn, {', '.join(ASKED)} cannot"):
         options.to_dict(skip=["hooks"])
 
 

@@ -19,6 +19,7 @@ from claude_control.process.spill import SpillFiles
 PROGRAM = Program(("/bin/claude",), "test")
 ID = "9b2b4a4e-6a53-4c1d-9a0b-5a0f4c1d2e3f"
 PRESET = {"type": "preset", "preset": "claude_code"}
+NO_QUESTIONS = "--disallowedTools=AskUserQuestion"  # of every session that has nobody to answer them
 BASE = ["--output-format=stream-json", "--verbose", "--input-format=stream-json"]
 
 
@@ -43,7 +44,7 @@ def flags(options: Options, files: SpillFiles, **more: Any) -> list[str]:
     """Return what stands behind the base flags."""
     argv = build_command(options, PROGRAM, files, **{"session_id": None, "old": False, **more})
     assert argv[:4] == ["/bin/claude", *BASE]
-    return argv[4:]
+    return [flag for flag in argv[4:] if flag != NO_QUESTIONS]
 
 
 def content(flag: str) -> tuple[Path, Any]:
@@ -83,8 +84,13 @@ def content(flag: str) -> tuple[Path, Any]:
         ({"tools": ["Read", "Bash"]}, ["--tools=Read,Bash"]),
         ({"tools": PRESET}, ["--tools=default"]),
         ({"allowed_tools": ["Read", "Bash(git log:*)"]}, ["--allowedTools=Read,Bash(git log:*)"]),
-        ({"disallowed_tools": ["WebFetch"]}, ["--disallowedTools=WebFetch"]),
+        ({"disallowed_tools": ["WebFetch"]}, ["--disallowedTools=WebFetch,AskUserQuestion"]),
+        (
+            {"disallowed_tools": ["WebFetch"], "on_question": allow},
+            ["--disallowedTools=WebFetch", "--permission-prompt-tool=stdio"],
+        ),
         ({"can_use_tool": allow}, ["--permission-prompt-tool=stdio"]),
+        ({"on_plan": allow}, ["--permission-prompt-tool=stdio"]),
         ({"permission_prompt_tool_name": "mcp__a__b"}, ["--permission-prompt-tool=mcp__a__b"]),
         ({"permission_mode": "plan"}, ["--permission-mode=plan"]),
         ({"allow_bypass": True}, ["--allow-dangerously-skip-permissions"]),
@@ -107,6 +113,15 @@ def test_option_becomes_its_flag(fields: dict[str, Any], expected: list[str], fi
     """Each option that is a flag is exactly that flag, its value bound with "="."""
     fields = {"system_prompt": PRESET, **fields} if fields else fields
     assert flags(Options(**fields), files) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "taken_out"), [({}, True), ({"on_plan": allow}, True), ({"on_question": allow}, False)]
+)
+def test_questions_are_taken_out(fields: dict[str, Any], taken_out: bool, files: SpillFiles) -> None:
+    """The model has no tool for questions where nobody answers them."""
+    argv = build_command(Options(**fields), PROGRAM, files, session_id=None)
+    assert (NO_QUESTIONS in argv) == taken_out
 
 
 def test_session_id_is_the_one_chosen(files: SpillFiles) -> None:

@@ -75,6 +75,24 @@ def test_run_asks_on_a_terminal_until_told_always(variables: dict[str, str | Non
     assert [(workspace / name).exists() for name in ("one", "two", "three")] == [False, True, True]
 
 
+def test_run_offers_tools_of_ones_own(variables: dict[str, str | None], workspace: Path) -> None:
+    """A server of tools that the command line names is called, with the permission that any tool needs."""
+    (workspace / "shop.py").write_text(
+        "from claude_control import ToolServer\n"
+        "def stock(item: str) -> str:\n"
+        '    open("called", "a").write(item)\n'
+        '    return "12"\n'
+        'server = ToolServer("shop", [stock])\n'
+    )
+    prompt = script(ToolCall("mcp__shop__stock", item="A-17"), Text("Twelve."))
+    shop = ("run", prompt, "--tools", "shop:server")
+    done = piped(*shop, variables=variables, cwd=workspace)
+    assert (done.returncode, (workspace / "called").exists()) == (4, False)
+    done = piped(*shop, "--allow", "mcp__shop", variables=variables, cwd=workspace)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "Twelve.", "")
+    assert (workspace / "called").read_text() == "A-17"
+
+
 def test_run_tells_an_api_error(variables: dict[str, str | None], workspace: Path) -> None:
     """An error of the API ends with 1, with its text on stderr and nothing on stdout."""
     prompt = script(HttpError(400, times=None), Text("never"))
@@ -157,6 +175,7 @@ def test_demo_is_real(variables: dict[str, str | None]) -> None:
     told = (
         "decide()     Bash: touch note.txt -> Allow()",
         "guard()      Bash: cat .env -> deny",
+        "stock()      A-17 -> 12",
         "turn         interrupted",
     )
     assert [text for text in (*told, "Yes, with all we talked about.") if text not in done.stdout] == []

@@ -171,12 +171,12 @@ def test_id_that_is_used_twice_answers_the_newer(wire: Wire) -> None:
 
 def test_open_permissions_are_seen(wire: Wire) -> None:
     """Whether a person may be waited for is told by the permission requests that are open."""
-    assert not wire.answers.waiting_for_permission
-    hook, permission = wire.open("r1"), wire.open("r2", is_permission=True)
-    assert wire.answers.waiting_for_permission
+    assert not wire.answers.waiting_for_person
+    hook, permission = wire.open("r1"), wire.open("r2", asks_person=True)
+    assert wire.answers.waiting_for_person
     assert repr(wire.answers) == "<Answers 2 open of 2, 0 late>"
     wire.answers.answer(permission, {})
-    assert not wire.answers.waiting_for_permission
+    assert not wire.answers.waiting_for_person
     wire.answers.answer(hook, {})
     assert (len(wire.answers), wire.answers.received) == (0, 2)
 

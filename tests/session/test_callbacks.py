@@ -1,4 +1,4 @@
-"""Permission callbacks and hooks on the scripted CLI: one answer for everything, whatever the callback does."""
+"""Permission callbacks on the scripted CLI: one answer for everything, whatever the callback does."""
 
 import threading
 import time
@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from claude_control import Allow, Deny, HookMatcher, PermissionUpdate
+from claude_control import Allow, Deny, PermissionUpdate
 from claude_control.session.permissions import PendingAnswer
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (
     ask,
     ask_permission,
-    call_hook,
     cancel,
     crash,
     on_request,
@@ -167,136 +166,6 @@ def test_later_answers_learn_of_a_cancel(scripted_cli: ScriptedCLIFactory, open_
     asked.result(timeout=10)
 
 
-def hooks(event: str, function: Any, **fields: Any) -> dict[str, list[HookMatcher]]:
-    """One hook."""
-    return {event: [HookMatcher(hooks=[function], **fields)]}
-
-
-def test_hook_outputs_are_sent_in_the_programs_words(
-    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
-) -> None:
-    """`continue_` becomes `continue`, and the event's name is filled in."""
-    output = {"continue_": False, "stopReason": "enough", "hookSpecificOutput": {"additionalContext": "c"}}
-    cli = scripted_cli(prompts=[[call_hook("PostToolUse", {"hook_event_name": "PostToolUse"})]])
-    open_scripted(cli, hooks=hooks("PostToolUse", lambda *_: output)).ask("x").result()
-    assert answers(cli)[0]["response"] == {
-        "continue": False,
-        "stopReason": "enough",
-        "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "c"},
-    }
-
-
-DENIED = {
-    "PreToolUse": "permissionDecisionReason",
-    "PermissionRequest": "message",
-    "UserPromptSubmit": "reason",
-}
-
-
-@pytest.mark.parametrize("event", DENIED)
-@pytest.mark.parametrize(
-    "bad",
-    [
-        5,
-        [],
-        {"continue": "yes"},
-        {"hookSpecificOutput": {"hookEventName": "Stop"}},
-        RuntimeError("broken"),
-        SystemExit(1),
-    ],
-)
-def test_guards_that_fail_deny(
-    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, event: str, bad: Any
-) -> None:
-    """A guard that raises or answers rubbish stops what it guards, and never answers with a control error."""
-
-    def hook(*_: Any) -> Any:
-        if isinstance(bad, BaseException):
-            raise bad
-        return bad
-
-    cli = scripted_cli(prompts=[turn(call_hook(event, {"hook_event_name": event}), bare=True)])
-    session = open_scripted(cli, hooks=hooks(event, hook), interrupt_grace=0.1)
-    session.ask("x")
-    wait_until(lambda: bool(answers(cli)))
-    answer = answers(cli)[0]
-    assert answer["subtype"] == "success"
-    assert f"The {event} hook failed" in str(answer["response"])
-    assert DENIED[event] in str(answer["response"])
-
-
-def test_guards_may_be_told_to_go_on(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
-    """With `on_failure="continue"` a failed guard has no opinion."""
-
-    def broken(*_: Any) -> None:
-        raise RuntimeError
-
-    cli = scripted_cli(prompts=[[call_hook("PreToolUse", {"hook_event_name": "PreToolUse"})]])
-    open_scripted(cli, hooks=hooks("PreToolUse", broken, on_failure="continue")).ask("x").result()
-    assert answers(cli)[0]["response"] == {}
-
-
-def test_other_events_that_fail_have_no_opinion(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
-    """A failed PostToolBatch hook answers {}: an error or silence would end a session of 2.1.332."""
-
-    def broken(*_: Any) -> None:
-        raise RuntimeError
-
-    cli = scripted_cli(prompts=[[call_hook("PostToolBatch", {"hook_event_name": "PostToolBatch"})]])
-    open_scripted(cli, hooks=hooks("PostToolBatch", broken)).ask("x").result()
-    assert answers(cli)[0]["response"] == {}
-
-
-def test_hook_timeouts_are_ours_and_told_longer(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
-    """The denial of a guard that never returns is written when our limit is up; the program is told 15 seconds more."""
-
-    def hang(_input: Any, _id: Any, context: Any) -> None:
-        context.signal.wait(20)
-
-    cli = scripted_cli(prompts=[[call_hook("PreToolUse", {"hook_event_name": "PreToolUse"})]])
-    session = open_scripted(cli, hooks=hooks("PreToolUse", hang, timeout=0.3))
-    start = time.monotonic()
-    session.ask("x").result(timeout=10)
-    assert time.monotonic() - start < 5
-    assert "did not answer within 0.3 seconds" in str(answers(cli)[0]["response"])
-    initialize = cli.wait_received(lambda frame: frame.get("request", {}).get("subtype") == "initialize")
-    assert initialize["request"]["hooks"]["PreToolUse"][0]["timeout"] == 16
-
-
-def test_callbacks_of_one_event_run_at_once(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
-    """Callbacks that wait for each other all finish."""
-    barrier = threading.Barrier(8)
-
-    def meet(*_: Any) -> None:
-        barrier.wait(10)
-
-    matchers = {"PreToolUse": [HookMatcher(hooks=[meet] * 8)]}
-    cli = scripted_cli(prompts=[[call_hook("PreToolUse", {"hook_event_name": "PreToolUse"})]])
-    open_scripted(cli, hooks=matchers).ask("x").result(timeout=20)
-    assert [answer["response"] for answer in answers(cli)] == [{}] * 8
-
-
-def test_256_callbacks_that_make_long_control_calls_all_finish(
-    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
-) -> None:
-    """Every worker is busy with a call longer than PIPE_BUF, and all are answered, and so is a call from outside."""
-    everyone = threading.Barrier(257)
-
-    def hook(*_: Any) -> None:
-        everyone.wait(30)
-        session.set_model("m" * 6000, timeout=30)
-
-    matchers = {"PreToolUse": [HookMatcher(hooks=[hook] * 256, timeout=50)]}
-    cli = scripted_cli(prompts=[[call_hook("PreToolUse", {"hook_event_name": "PreToolUse"}), reply("all")]])
-    session = open_scripted(cli, hooks=matchers)
-    asked = session.ask("x")
-    wait_until(lambda: everyone.n_waiting == 256, timeout=30)
-    assert session.set_permission_mode("plan", timeout=10).mode == "plan"  # with every worker busy
-    everyone.wait(30)
-    assert asked.result(timeout=40).result == "all"
-    assert [answer["response"] for answer in answers(cli)] == [{}] * 256
-
-
 def test_unknown_requests_are_answered_at_once(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
     """A request of an unknown kind, or without a callback for it, gets an error, or a denial, at once."""
     cli = scripted_cli(prompts=[[ask({"subtype": "from_the_future"}), ask_permission(), reply("done")]])
@@ -360,7 +229,7 @@ def test_a_callback_that_never_returns_does_not_hold_up_close(
     assert begun.wait(10)
     start = time.monotonic()
     session.close()
-    assert time.monotonic() - start < 6
+    assert time.monotonic() - start < 20
     assert session.stats.abandoned_callbacks == 1
     release.set()
 

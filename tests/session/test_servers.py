@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from claude_control import OptionsError, Session, ToolContext, ToolServer, tool
+from claude_control import ControlTimeoutError, OptionsError, Session, ToolContext, ToolServer, tool
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
-from claude_control.testing.steps import Step, ask, crash, reply, wait_answers, wait_gate
+from claude_control.testing.steps import Step, ask, crash, reply, unanswered, wait_answers, wait_gate
+from claude_control.tools import bridge
+from claude_control.wire import requests
 from tests.session.conftest import OpenScripted
+from tests.tools.foreign import lowlevel
 from tests.tools.peers import Latch
 from tests.waiting import wait_until
 
@@ -291,3 +294,96 @@ def test_name_is_taken(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScri
     with pytest.raises(OptionsError, match="in this process already"):
         session.set_mcp_servers({"lab": other})
     assert set_servers(cli) == []
+
+
+def test_servers_of_a_failed_set_are_let_go(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """When the program does not take a set, the servers that it brought are as if they had never been in it."""
+    more = ToolServer("more", [echo])
+    steps = [message(HELLO, server="more"), message(HELLO), reply()]
+    cli = scripted_cli(prompts=[steps], reactions=[unanswered("mcp_set_servers")])
+    session = open_scripted(cli, mcp_servers={"lab": ToolServer("lab", [echo])})
+    with pytest.raises(ControlTimeoutError):
+        session.set_mcp_servers({"more": more}, timeout=0.1)
+    session.ask("x").result()
+    assert ["result" in answer for answer in answers(cli)] == [False, True]
+
+
+@pytest.mark.parametrize("way", ["record", "name", "submit"])
+def test_raw_request_takes_no_server_away(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, way: str
+) -> None:
+    """A request made by hand that lacks a server of this process is refused, and one that has all of them is sent."""
+    cli = scripted_cli()
+    session = open_scripted(cli, mcp_servers={"lab": ToolServer("lab", [echo])})
+
+    def send(servers: dict[str, Any]) -> object:
+        if way == "name":
+            return session.request("mcp_set_servers", {"servers": servers})
+        record = requests.MCPSetServers(servers)
+        return session.submit(record).result(10) if way == "submit" else session.request(record)
+
+    with pytest.raises(OptionsError, match=r"'lab' away, .* use session.set_mcp_servers\(\)"):
+        send({"out": {"command": "server"}})
+    assert set_servers(cli) == []
+    send({"lab": {"type": "sdk", "name": "lab"}})
+    assert len(set_servers(cli)) == 1
+
+
+CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "claude-code", "version": "2"}}
+
+
+async def say(_name: str, arguments: dict[str, Any]) -> str:
+    """Return the argument, on the loop of a server of the mcp library."""
+    return str(arguments.get("x"))
+
+
+@ALL
+@pytest.mark.parametrize("form", ["object", "bridge", "official"])
+def test_server_of_the_mcp_library(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, program: str, form: str
+) -> None:
+    """It works in every form, has no manifest, and its answers go back under the program's own ids."""
+    server = lowlevel(say)
+    low = {"object": server, "bridge": bridge(server), "official": {"type": "sdk", "name": "a", "instance": server}}
+    hello = {"method": "initialize", "id": 0, "params": CLIENT}
+    steps = [message(hello, server="low"), message({"method": "notifications/initialized"}, server="low")]
+    params = {"name": "echo", "arguments": {"x": "y"}}
+    called = message({"method": "tools/call", "id": 0, "params": params}, server="low")
+    cli = scripted_cli(program=program, prompts=[[*steps, called, reply()]])
+    session = open_scripted(cli, mcp_servers={"low": low[form], "lab": ToolServer("lab", [echo])})
+    session.ask("x").result()
+    first, initialized, said = answers(cli)
+    assert (first["id"], first["result"]["serverInfo"]["name"]) == (0, "low")
+    assert initialized == {"jsonrpc": "2.0", "result": {}}
+    assert (said["id"], said["result"]["content"]) == (0, [{"type": "text", "text": "y"}])
+    (request,) = (frame["request"] for frame in cli.received() if frame["type"] == "control_request")
+    assert (request["sdkMcpServers"], list(request["sdkMcpServerManifests"])) == (["low", "lab"], ["lab"])
+
+
+def test_foreign_server_comes_and_goes(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """It may be added while the session runs; when it is taken away its thread ends."""
+    hello = message(HELLO, server="low")
+    cli = scripted_cli(prompts=[[hello, reply()]])
+    session = open_scripted(cli)
+    low = lowlevel(say)
+    session.set_mcp_servers({"low": low})
+    session.set_mcp_servers({"low": low})
+    session.ask("x").result()
+    assert any(thread.name == "claude-mcp-low" for thread in threading.enumerate())
+    session.set_mcp_servers({})
+    wait_until(lambda: all(thread.name != "claude-mcp-low" for thread in threading.enumerate()))
+
+
+def test_tools_changed_goes_to_the_program(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A tool that is added to or removed from a server in use is told, once for each session that has the server."""
+    lab = ToolServer("lab", [])
+    cli = scripted_cli(prompts=[[message({"method": "tools/list", "id": 1}), reply()]])
+    session = open_scripted(cli, mcp_servers={"lab": lab})
+    lab.add_tool(echo)
+    session.ask("x").result()
+    lab.remove_tool("echo")
+    session.get_mcp_status()
+    told = [frame["request"] for frame in cli.received() if frame["type"] == "control_request"]
+    news = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+    assert [each["message"] for each in told if each["subtype"] == "mcp_message"] == [news, news]
+    assert [each["name"] for each in answers(cli)[0]["result"]["tools"]] == ["echo"]

@@ -128,6 +128,8 @@ def test_pending_requests_are_found() -> None:
     asked = {"type": "control_request", "request_id": "r", "request": {"subtype": "can_use_tool"}}
     answer = {"subtype": "success", "request_id": "q", "pending_permission_requests": [asked, 5, None]}
     assert envelope.pending_requests({"type": "control_response", "response": answer}) == [asked]
+    more = {"pending_elicitation_requests": [asked], "pending_user_dialog_requests": [asked]}
+    assert envelope.pending_requests({"type": "control_response", "response": {**answer, **more}}) == [asked] * 3
     odds: list[dict[str, Any]] = [{}, {"response": []}, {"response": {"pending_permission_requests": "x"}}]
     for odd in odds:
         assert envelope.pending_requests(odd) == []

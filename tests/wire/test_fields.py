@@ -4,14 +4,19 @@ import attrs
 
 from claude_control.wire import messages, requests
 from claude_control.wire.content import TextBlock
+from claude_control.wire.dialogs import DialogRequest
+from claude_control.wire.elicitation import ElicitationRequest
 from claude_control.wire.fields import WHOLE, WIRE_NAMES, wire_name
 from claude_control.wire.messages.catalogue import MODULES
+from claude_control.wire.permission_details import PermissionDetails
+from claude_control.wire.questions import Question
 
 
 def records() -> list[type]:
-    """Return every message class, request, reply and part of one."""
+    """Return every message class, request of either side, reply and part of one."""
     found = [getattr(messages, name) for names in MODULES.values() for name in names]
     found += [getattr(requests, name) for name in requests.__all__]
+    found += [DialogRequest, ElicitationRequest, PermissionDetails, Question]
     return [value for value in found if isinstance(value, type) and attrs.has(value)]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_control.wire.inbound import HookCallback, MCPMessage, PermissionRequest, UnknownRequest, read_request
-from claude_control.wire.permissions import PermissionRuleValue, PermissionUpdate
+from claude_control.wire.permissions import PermissionUpdate
 from tests.wire.messages.samples import json_values
 
 
@@ -16,59 +16,33 @@ def ask(body: Any) -> dict[str, Any]:
     return {"type": "control_request", "request_id": "u1", "request": body}
 
 
-# As 2.1.332 wrote it.
+# As 2.1.332 wrote it; tests/wire/test_permission_details.py looks at the rest of it.
 PERMISSION = {
     "subtype": "can_use_tool",
     "tool_name": "Bash",
-    "display_name": "Bash",
     "input": {"command": "touch x", "description": "d"},
-    "description": "d",
-    "permission_suggestions": [
-        {
-            "type": "addRules",
-            "rules": [{"toolName": "Bash", "ruleContent": "touch x *"}],
-            "behavior": "allow",
-            "destination": "localSettings",
-        },
-        {"type": "addDirectories", "directories": ["/repo"], "destination": "session"},
-        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
-    ],
-    "blocked_path": "/repo/x",
-    "decision_reason": "it writes",
-    "decision_reason_type": "rule",
+    "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}],
     "agent_id": "a1",
     "tool_use_id": "toolu_1",
-    "requires_user_interaction": True,
 }
 
 
 def test_permission_request_is_read() -> None:
-    """Every field of a permission request is taken over, and what has no field is in `raw`."""
+    """A permission request has the tool, its input, and everything else in its details."""
     request = read_request(ask(PERMISSION))
     assert isinstance(request, PermissionRequest)
-    assert (request.request_id, request.tool_name, request.tool_use_id) == ("u1", "Bash", "toolu_1")
+    assert (request.request_id, request.tool_name) == ("u1", "Bash")
     assert request.input == {"command": "touch x", "description": "d"}
-    assert (request.display_name, request.description, request.title) == ("Bash", "d", None)
-    assert (request.agent_id, request.blocked_path) == ("a1", "/repo/x")
-    assert (request.decision_reason, request.decision_reason_type) == ("it writes", "rule")
-    assert request.suggestions == (
-        PermissionUpdate(
-            "addRules",
-            rules=(PermissionRuleValue("Bash", "touch x *"),),
-            behavior="allow",
-            destination="localSettings",
-        ),
-        PermissionUpdate("addDirectories", directories=("/repo",)),
-        PermissionUpdate("setMode", mode="acceptEdits"),
-    )
-    assert request.raw == PERMISSION
+    assert (request.details.tool_use_id, request.details.agent_id) == ("toolu_1", "a1")
+    assert request.details.suggestions == (PermissionUpdate("setMode", mode="acceptEdits"),)
+    assert request.details.raw == PERMISSION
 
 
 def test_sparse_permission_request_is_read() -> None:
     """What 2.0.75 sends, which is little, is enough."""
     request = read_request(ask({"subtype": "can_use_tool", "tool_name": "Write", "input": {}}))
     assert isinstance(request, PermissionRequest)
-    assert (request.suggestions, request.tool_use_id, request.agent_id) == ((), None, None)
+    assert (request.details.suggestions, request.details.tool_use_id, request.details.agent_id) == ((), None, None)
 
 
 def test_hook_callback_is_read() -> None:
@@ -81,7 +55,6 @@ def test_hook_callback_is_read() -> None:
 @pytest.mark.parametrize(
     ("body", "subtype"),
     [
-        ({"subtype": "elicitation", "message": "m"}, "elicitation"),
         ({"subtype": "of_tomorrow"}, "of_tomorrow"),
         ({"subtype": "can_use_tool"}, "can_use_tool"),
         ({"subtype": "can_use_tool", "tool_name": 5}, "can_use_tool"),
@@ -115,8 +88,8 @@ def test_no_value_raises(key: str, value: Any) -> None:
     request = read_request(ask({**PERMISSION, key: value}))
     if isinstance(request, PermissionRequest):
         assert isinstance(request.input, dict)
-        assert all(isinstance(update, PermissionUpdate) for update in request.suggestions)
-        assert isinstance(request.agent_id, str | None)
+        assert all(isinstance(update, PermissionUpdate) for update in request.details.suggestions)
+        assert isinstance(request.details.agent_id, str | None)
     else:
         assert isinstance(request, UnknownRequest)
 

@@ -25,7 +25,7 @@ _BAD_THINKING = (
     ' "summarized", "omitted", "highlights", or null'
 )
 # An interrupt cancels these, and not what is asked of MCP servers.
-_CANCELLED = ("can_use_tool", "hook_callback", "elicitation")
+_CANCELLED = ("can_use_tool", "hook_callback", "elicitation", "request_user_dialog")
 _OLD = (
     "initialize interrupt set_permission_mode set_model set_max_thinking_tokens mcp_status mcp_message"
     " mcp_set_servers rewind_files"
