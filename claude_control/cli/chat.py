@@ -26,6 +26,8 @@ def command(**flags: Any) -> int:
     from claude_control.cli.conversing import Chat
     from claude_control.cli.following import closing
     from claude_control.cli.keyboard import Keyboard
+    from claude_control.cli.person import Person
+    from claude_control.cli.questions import Answerer, Judge
     from claude_control.cli.status import Status
     from claude_control.cli.terminal import Terminal
     from claude_control.session.session import Session
@@ -33,7 +35,13 @@ def command(**flags: Any) -> int:
     terminal = Terminal.standard()
     keyboard = Keyboard.find(terminal)
     status = Status(terminal)
-    approver = Approver(terminal, keyboard, status)
-    session = Session(can_use_tool=approver, include_partial_messages=True, **options)
+    person = Person(terminal, keyboard, status)
+    session = Session(
+        can_use_tool=Approver(person),
+        on_question=Answerer(person),
+        on_plan=Judge(person),
+        include_partial_messages=True,
+        **options,
+    )
     with closing(session):
         return Chat(session.open(), terminal, keyboard, status).run()

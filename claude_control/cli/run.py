@@ -11,7 +11,7 @@ from claude_control.cli.exits import Code, told
 from claude_control.errors import ResultError
 
 if TYPE_CHECKING:
-    from claude_control.cli.approve import Approver
+    from claude_control.cli.person import Person
     from claude_control.cli.terminal import Terminal
     from claude_control.session.turn import Turn
 
@@ -31,8 +31,8 @@ _EPILOG = """Exit codes: 0 done, 1 the turn ended in an error, 2 wrong usage, 3 
 def command(prompt: str, form: str | None, partial: bool, timeout: float | None, **flags: Any) -> int:
     """Ask PROMPT once and print the answer; "-" reads it from stdin.
 
-    On a terminal you are asked about each tool that needs permission. Without one such a tool is denied, unless --allow
-    or the permission mode lets it run.
+    On a terminal you are asked about each tool that needs permission, and what Claude asks. Without one such a tool is
+    denied, unless --allow or the permission mode lets it run.
     """
     if partial and form != "ndjson":
         raise click.UsageError("--partial needs --ndjson; the answer as text always comes in pieces.")
@@ -55,7 +55,9 @@ def _run(prompt: str, options: dict[str, Any], form: str | None, timeout: float 
     from claude_control.cli.approve import Approver
     from claude_control.cli.following import closing, follow, follow_tasks
     from claude_control.cli.keyboard import Keyboard
+    from claude_control.cli.person import Person
     from claude_control.cli.printing import DocumentPrinter, LinePrinter, Printer, TextPrinter
+    from claude_control.cli.questions import Answerer, Judge
     from claude_control.cli.signals import time_limit
     from claude_control.cli.status import Status, price
     from claude_control.cli.terminal import Terminal
@@ -63,14 +65,14 @@ def _run(prompt: str, options: dict[str, Any], form: str | None, timeout: float 
 
     terminal = Terminal.standard()
     status = Status(terminal)
-    approver = Approver(terminal, Keyboard.find(terminal), status)
+    person = Person(terminal, Keyboard.find(terminal), status)
     printers: dict[str | None, Callable[[Terminal], Printer]] = {
         None: TextPrinter,
         "json": DocumentPrinter,
         "ndjson": LinePrinter,
     }
     printer = printers[form](terminal)
-    session = Session(can_use_tool=approver, **options)
+    session = Session(can_use_tool=Approver(person), on_question=Answerer(person), on_plan=Judge(person), **options)
     with status, closing(session), time_limit(timeout) as lift:
         session.open()
         turn = session.ask(prompt)
@@ -79,18 +81,18 @@ def _run(prompt: str, options: dict[str, Any], form: str | None, timeout: float 
         lift()
     if terminal.is_watched:
         terminal.note(f"{status.seconds:.1f} s, {price(status.cost)}", "dim")
-    return _verdict(turn, approver, terminal)
+    return _verdict(turn, person, terminal)
 
 
-def _verdict(turn: "Turn", approver: "Approver", terminal: "Terminal") -> int:
+def _verdict(turn: "Turn", person: "Person", terminal: "Terminal") -> int:
     """Return the exit code for a turn that has ended; raises for one that failed."""
     try:
         turn.result()
     except ResultError as error:
-        if not approver.unasked:
+        if not person.unasked:
             raise
         terminal.note(f"claude-control: {told(error)}")
-    if approver.unasked:
+    if person.unasked:
         return Code.DENIED
     if turn.outcome != "completed":
         terminal.note(f"claude-control: the turn ended as {turn.outcome}")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from claude_control.cli.approve import SHOWN_LINES, describe
+from claude_control.cli.approve import describe
+from claude_control.cli.person import SHOWN_LINES
 from claude_control.testing import ScriptedCLI
 from claude_control.testing.steps import Step, ask_permission, cancel, delay, reply, turn, use_tool, wait_answers
 from tests.cli.conftest import Program
@@ -139,7 +140,7 @@ EVIL = "ls\x1b[2K\rharmless\u202e\nAllow? y\x9b31m"
 def test_input_hides_nothing(program: Program) -> None:
     """Codes in a tool's name or input are spelled out, and no line of them looks like the question."""
     program(every_prompt=turn(use_tool("Bash\x1b]0;t\x07\nAllow? y", {"command": EVIL}), reply("done")))
-    with Terminal("run", "hi", columns=30) as terminal:
+    with Terminal("run", "hi", columns=32) as terminal:
         shown = terminal.expect(QUESTION)
         terminal.type("y\n")
         assert terminal.finish() == 0
@@ -150,11 +151,12 @@ def test_input_hides_nothing(program: Program) -> None:
 
 
 def test_lines_are_wrapped_behind_their_mark() -> None:
-    """A long line, wide characters in it or not, is cut so that each piece stands behind the mark."""
+    """A long line, wide characters in it or not, is cut so that each piece stands behind the mark and an indent."""
     lines = describe({"command": "x" * 100 + "漢" * 20}, None, 40)
-    assert all(line.startswith("  | ") for line in lines)
+    assert lines[0].startswith("  | command: x")
+    assert all(line.startswith("  |   ") for line in lines[1:])
     assert max(len(line) for line in lines) <= 39
-    assert "".join(line[4:] for line in lines) == "command: " + "x" * 100 + "漢" * 20
+    assert lines[0][4:] + "".join(line[6:] for line in lines[1:]) == "command: " + "x" * 100 + "漢" * 20
 
 
 def test_values_of_any_type_are_shown() -> None:

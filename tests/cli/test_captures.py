@@ -39,6 +39,21 @@ def capture_run(program: Program) -> str:
     return '$ claude-control run "Which test is slow?"\n' + terminal.screen
 
 
+def capture_question(program: Program) -> str:
+    """Return what a question of the model looks like."""
+    options = [
+        {"label": "Postgres", "description": "needs a server, serves many"},
+        {"label": "SQLite", "description": "one file"},
+    ]
+    question = {"question": "Which database?", "header": "Storage", "options": options, "multiSelect": False}
+    program(every_prompt=turn(use_tool("AskUserQuestion", {"questions": [question]}), reply("Then SQLite it is.")))
+    with Terminal("run", "Add a cache") as terminal:
+        terminal.expect("leaves it open: ")
+        terminal.type("2\n")
+        assert terminal.finish() == 0
+    return '$ claude-control run "Add a cache"\n' + terminal.screen
+
+
 def capture_chat(program: Program) -> str:
     """Return what a conversation with commands looks like."""
     push = use_tool("Bash", {"command": "git push"})
@@ -66,7 +81,7 @@ def capture_demo(_program: Program) -> str:
     return "$ claude-control demo\n" + terminal.screen
 
 
-CAPTURES = {"run": capture_run, "chat": capture_chat, "demo": capture_demo}
+CAPTURES = {"run": capture_run, "question": capture_question, "chat": capture_chat, "demo": capture_demo}
 
 
 def block(name: str) -> re.Pattern[str]:

@@ -75,6 +75,45 @@ def test_run_asks_on_a_terminal_until_told_always(variables: dict[str, str | Non
     assert [(workspace / name).exists() for name in ("one", "two", "three")] == [False, True, True]
 
 
+def asking() -> ToolCall:
+    """A call by which the model asks a question with two options."""
+    options = [{"label": label, "description": f"about {label}"} for label in ("Red", "Blue")]
+    question = {"question": "Which colour?", "header": "Colour", "options": options, "multiSelect": False}
+    return ToolCall("AskUserQuestion", questions=[question])
+
+
+def test_run_asks_what_the_model_asks(variables: dict[str, str | None], workspace: Path) -> None:
+    """The model's question is shown with its options, and the number that is typed reaches the model as a label."""
+    prompt = script(asking(), Text("done"))
+    with Terminal("run", prompt, "--ndjson", "--cwd", str(workspace), variables=variables) as terminal:
+        shown = terminal.expect("leaves it open: ", timeout=30)
+        terminal.type("2\n")
+        terminal.expect(r"\"Which colour?\"=\"Blue\"")
+        assert terminal.finish() == 0
+    assert "  | Colour: Which colour?\r\n  | 1 Red: about Red\r\n  | 2 Blue: about Blue\r\nYour answer?" in shown
+
+
+def test_run_answers_nothing_without_a_terminal(variables: dict[str, str | None], workspace: Path) -> None:
+    """Without a terminal the model is told that nobody can be asked, even if it may ask; the exit code is 4."""
+    prompt = script(asking(), Text("I decide myself."))
+    flags = ("--ndjson", "--allow", "AskUserQuestion", "--cwd", str(workspace))
+    done = piped("run", prompt, *flags, variables=variables)
+    assert done.returncode == 4
+    assert "Nobody can be asked: this run has no terminal." in done.stdout
+    assert done.stderr == "claude-control: denied AskUserQuestion: there is no terminal to ask on\n"
+
+
+def test_run_asks_about_a_plan(variables: dict[str, str | None], workspace: Path) -> None:
+    """In plan mode the person judges the plan; what they want changed reaches the model."""
+    prompt = script(ToolCall("ExitPlanMode"), Text("done"))
+    flags = ("--ndjson", "--permission-mode", "plan", "--cwd", str(workspace))
+    with Terminal("run", prompt, *flags, variables=variables) as terminal:
+        assert "Claude has a plan, but wrote nothing." in terminal.expect("or say what to change: ", timeout=30)
+        terminal.type("write one first\n")
+        terminal.expect('"content":"write one first"')
+        assert terminal.finish() == 0
+
+
 def test_run_offers_tools_of_ones_own(variables: dict[str, str | None], workspace: Path) -> None:
     """A server of tools that the command line names is called, with the permission that any tool needs."""
     (workspace / "shop.py").write_text(
