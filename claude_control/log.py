@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-__all__ = ["Logger", "get", "redact"]
+__all__ = ["Logger", "error_text", "get", "redact"]
 
 _ROOT = logging.getLogger("claude_control")
 _ROOT.addHandler(logging.NullHandler())
@@ -97,6 +97,15 @@ class Logger:
         ):  # a defect of the user's chain must not end a session: as the standard library has it, it is printed
             if logging.raiseExceptions:
                 traceback.print_exc()
+
+
+def error_text(error: BaseException) -> str:
+    """Return an exception's type and text; one whose own methods fail still has its type."""
+    try:
+        text = str(error)
+    except BaseException:  # whatever is raised here would leave a request without its answer
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def get(name: str) -> Logger:

@@ -87,6 +87,14 @@ class Answers:
         """Answer a request that was never added with a control error. Never for hooks: it lets their tool run."""
         self._send(encode(envelope.failure(request_id, text)))
 
+    def fail(self, request_id: str, text: str) -> None:
+        """Answer a request that could not be begun: with its denial, or a control error if it was never added."""
+        request = self._open.get(request_id)
+        if request is not None:
+            self.answer(request, request.denial(text))
+        elif not self.knows(request_id):
+            self.refuse(request_id, text)
+
     def cancel(self, request_id: str) -> None:
         """Drop a request that the program withdrew: its signal fires and nothing is written. Called by the reader."""
         with self._lock:

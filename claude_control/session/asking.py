@@ -8,6 +8,7 @@ import attrs
 
 from claude_control import log
 from claude_control.abort import AbortSignal
+from claude_control.log import error_text
 from claude_control.process import forks
 from claude_control.session.answers import OpenRequest
 from claude_control.session.running import Runner
@@ -105,5 +106,6 @@ class Asker:
             if not later:
                 answer(returned)
         except BaseException as error:  # an unanswered request hangs the turn, whatever was raised
-            _log.warning("person.failed", option=self._option, function=open_request.function_name, error=repr(error))
+            text = error_text(error)
+            _log.warning("person.failed", option=self._option, function=open_request.function_name, error=text)
             self._runner.answers.answer(open_request, self._unanswered)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from claude_control import log
+from claude_control.log import error_text
 from claude_control.options import Options
 from claude_control.session.answers import Answers
 from claude_control.session.elicitations import Dialogs, Elicitations
@@ -63,6 +64,13 @@ class Callbacks:
 
     def start(self, request: InboundRequest) -> None:
         """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
+        try:
+            self._start(request)
+        except Exception as error:  # a request without an answer hangs its turn, or lets a tool run
+            _log.error("request.broken", kind=type(request).__name__, error=error_text(error))
+            self._answers.fail(request.request_id, f"claude_control could not ask: {error_text(error)}")
+
+    def _start(self, request: InboundRequest) -> None:
         if isinstance(request, PermissionRequest):
             self._permissions.start(request)
         elif isinstance(request, HookCallback):

@@ -181,7 +181,7 @@ class Control:
         """Replace the servers that an earlier call set; those of the options and of settings files stay.
 
         `servers` maps names to configurations and tool servers, as in `Options.mcp_servers`. The reply names what
-        failed, and why.
+        failed, and why. Raises `ConcurrencyError` while another thread's call runs.
         """
         with self._replacing(servers) as complete:
             return self._call(requests.MCPSetServers(complete), timeout)

@@ -1,6 +1,7 @@
 """Runs the user's hooks, and turns whatever happens into one answer."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -9,14 +10,18 @@ import attrs
 
 from claude_control import log
 from claude_control.abort import AbortSignal
+from claude_control.log import error_text
 from claude_control.process.watch import call_later
 from claude_control.session.answers import OpenRequest
-from claude_control.session.running import Runner, own_copy, said
+from claude_control.session.running import Runner, own_copy
 from claude_control.wire.hook_answers import answer_hook, needed_program
 from claude_control.wire.hooks import Hook, failed_hook
 from claude_control.wire.inbound import HookCallback
 
 __all__ = ["HookContext", "Hooks"]
+
+TOGETHER = 0.5
+"""Seconds within which the program has asked every callback of one event; the same again later is another event."""
 
 _log = log.get(__name__)
 
@@ -64,14 +69,15 @@ class Hooks:
         if open_request is None:
             return
         # What happens once is told to each callback with the same input; the request's own id may differ (2.1.332).
-        row = None if hook.row is None else (hook.row, repr(request.input))
+        row = None if hook.row is None else (hook.row, _text_of(request.input))
+        asked = time.monotonic()
         if hook.timeout is not None:
-            open_request.timer = call_later(hook.timeout, lambda: self._timed_out(hook, open_request, row))
+            open_request.timer = call_later(hook.timeout, lambda: self._timed_out(hook, open_request, row, asked))
             if not self._runner.answers.is_open(open_request):  # it was closed meanwhile, and its timer not seen
                 open_request.timer.cancel()
         if row is None:
             self._runner.submit(open_request, lambda: self._run(hook, request, open_request))
-        elif self._rows.add(row, Waiting(hook, request, open_request)):
+        elif self._rows.add(row, Waiting(hook, request, open_request, asked)):
             self._runner.pool.submit(lambda: self._run_row(row))
 
     def _run_row(self, row: Hashable) -> None:
@@ -90,8 +96,8 @@ class Hooks:
         except (
             BaseException
         ) as error:  # an unanswered request hangs the turn: SystemExit and KeyboardInterrupt fail too
-            _log.warning("hook.failed", function=open_request.function_name, error=repr(error))
-            failed = failed_hook(hook, f"The {hook.event} hook failed: {said(error)}")
+            _log.warning("hook.failed", function=open_request.function_name, error=error_text(error))
+            failed = failed_hook(hook, f"The {hook.event} hook failed: {error_text(error)}")
             self._note_end(hook, open_request, failed)
             self._runner.answers.answer(open_request, failed)
 
@@ -99,9 +105,9 @@ class Hooks:
         if _ends_turn(hook.event, answer) and self._runner.answers.is_open(open_request):  # a late one ends nothing
             self._stopping(hook.event)
 
-    def _timed_out(self, hook: Hook, open_request: OpenRequest, row: Hashable) -> None:
+    def _timed_out(self, hook: Hook, open_request: OpenRequest, row: Hashable, asked: float) -> None:
         # Those that wait for their turn have the same time. They go first: the signal may end the one that runs.
-        late = [waiting.open_request for waiting in self._rows.take(row)]
+        late = [waiting.open_request for waiting in self._rows.take(row, asked + TOGETHER)]
         for request in (*late, open_request):
             self._note_end(hook, request, failed_hook(hook, ""))
             if self._runner.answers.time_out(
@@ -119,6 +125,7 @@ class Waiting:
     hook: Hook
     request: HookCallback
     open_request: OpenRequest
+    asked: float  # on the monotonic clock
 
 
 class Rows:
@@ -143,13 +150,22 @@ class Rows:
             del self._rows[row]
         return None
 
-    def take(self, row: Hashable) -> list[Waiting]:
-        """Return all that wait in a row, in order, and leave it empty."""
+    def take(self, row: Hashable, until: float) -> list[Waiting]:
+        """Take those out of a row, and return them in order, that were asked before `until`."""
         with self._lock:
-            taken = list(self._rows.get(row, ()))
+            waiting = list(self._rows.get(row, ()))
+            taken = [each for each in waiting if each.asked < until]
             if taken:
-                self._rows[row].clear()
+                self._rows[row] = deque(each for each in waiting if each.asked >= until)
         return taken
+
+
+def _text_of(value: object) -> str:
+    """Return what tells one input from another; those too deep for that stand in one row."""
+    try:
+        return repr(value)
+    except RecursionError:  # on the reader: the request would be left without an answer
+        return ""
 
 
 def _ends_turn(event: str, answer: Mapping[str, Any]) -> bool:

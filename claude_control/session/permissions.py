@@ -12,10 +12,12 @@ import attrs
 
 from claude_control import log
 from claude_control.abort import AbortSignal
+from claude_control.log import error_text
 from claude_control.options import Options
 from claude_control.process import forks
 from claude_control.session.answers import OpenRequest
-from claude_control.session.running import Runner, own_copy, said
+from claude_control.session.asking import LateAnswer
+from claude_control.session.running import Runner, own_copy
 from claude_control.wire.inbound import PermissionRequest
 from claude_control.wire.permission_details import PermissionDetails
 from claude_control.wire.permissions import Allow, Deny, PermissionUpdate, answer_permission, deny
@@ -43,21 +45,8 @@ class PermissionContext(PermissionDetails):
         return self._later()
 
 
-class PendingAnswer:
+class PendingAnswer(LateAnswer):
     """A permission request that a person, or another thread, answers later; it has no time limit."""
-
-    def __init__(self, answer: Callable[[object], bool], signal: AbortSignal) -> None:
-        self._answer = answer
-        self.signal = signal
-        """Fires when the answer is no longer wanted."""
-
-    def answer(self, value: object) -> bool:
-        """Give what the callback could have returned, such as the answers to questions.
-
-        Returns True if it was accepted, False if it came too late. Raises `OptionsError` for a wrong value: the request
-        is then still open.
-        """
-        return self._answer(value)
 
     def allow(
         self,
@@ -65,11 +54,11 @@ class PendingAnswer:
         updated_permissions: Sequence[PermissionUpdate | Mapping[str, Any]] | None = None,
     ) -> bool:
         """Let the tool run: `answer(Allow(…))`."""
-        return self._answer(Allow(updated_input, updated_permissions))
+        return self.answer(Allow(updated_input, updated_permissions))
 
     def deny(self, message: str = "", *, interrupt: bool = False) -> bool:
         """Keep the tool from running: `answer(Deny(…))`."""
-        return self._answer(Deny(message, interrupt))
+        return self.answer(Deny(message, interrupt))
 
 
 @attrs.frozen
@@ -139,10 +128,9 @@ class Permissions:
                 self._decide(request, callback, open_request, returned)
         except BaseException as error:
             # An unanswered request hangs the turn, so SystemExit and KeyboardInterrupt deny too.
-            _log.warning(
-                "permission.failed", option=callback.option, function=open_request.function_name, error=repr(error)
-            )
-            self._runner.answers.answer(open_request, deny(f"The {callback.option} callback failed: {said(error)}"))
+            text = error_text(error)
+            _log.warning("permission.failed", option=callback.option, function=open_request.function_name, error=text)
+            self._runner.answers.answer(open_request, deny(f"The {callback.option} callback failed: {text}"))
 
     def _context(
         self, request: PermissionRequest, callback: _Callback, open_request: OpenRequest, later: list[PendingAnswer]

@@ -7,10 +7,11 @@ from typing import Any
 from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.errors import ConcurrencyError
+from claude_control.log import error_text
 from claude_control.session.answers import Answers, OpenRequest
 from claude_control.session.pool import CallbackPool
 
-__all__ = ["Runner", "forbid_waiting", "name_of", "own_copy", "said"]
+__all__ = ["Runner", "forbid_waiting", "name_of", "own_copy"]
 
 _log = log.get(__name__)
 
@@ -49,7 +50,7 @@ class Runner:
             try:
                 function()
             except BaseException as error:  # there is nobody to raise to
-                _log.warning("on_abort.failed", function=name_of(function), error=repr(error))
+                _log.warning("on_abort.failed", function=name_of(function), error=error_text(error))
 
         if not self.pool.submit(run):
             _log.debug("on_abort.skipped", function=name_of(function))
@@ -63,11 +64,6 @@ def own_copy(value: dict[str, Any]) -> dict[str, Any]:
 def name_of(function: Any) -> str:
     """Return what a function is called in logs."""
     return str(getattr(function, "__qualname__", None) or type(function).__name__)
-
-
-def said(error: BaseException) -> str:
-    """Return an exception as the model or a log is told of it."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def forbid_waiting(pool: CallbackPool) -> None:

@@ -9,7 +9,8 @@ import attrs
 
 from claude_control import log
 from claude_control.abort import AbortSignal
-from claude_control.errors import ClaudeControlError, OptionsError
+from claude_control.errors import ClaudeControlError, ConcurrencyError, OptionsError
+from claude_control.log import error_text
 from claude_control.options.servers import ToolServerLike, external, in_process
 from claude_control.session.answers import Answers, OpenRequest
 from claude_control.session.pool import CallbackPool
@@ -55,7 +56,8 @@ class ToolServers:
         self._post = post  # writes a request whose answer nobody waits for
         self._session = session
         self._run_on_abort = run_on_abort
-        self._lock = threading.Lock()  # guards the three below
+        self._lock = threading.Lock()  # guards the four below
+        self._setting: object = None  # whose call is replacing the set
         self._connections: dict[str, tuple[Any, Any]] = {}  # each with the server as it was given
         self._late_before = 0
         self._over: str | None = None
@@ -86,7 +88,7 @@ class ToolServers:
         try:
             connection.receive(request.message, reply, open_request.signal)
         except Exception as error:  # this is the reader, and a server may be of the user's own making
-            _log.error("tools.broken", server=request.server_name, error=repr(error))
+            _log.error("tools.broken", server=request.server_name, error=error_text(error))
             reply(_failure(request.message, f"the server {request.server_name} failed: {type(error).__name__}"))
 
     @contextmanager
@@ -94,21 +96,18 @@ class ToolServers:
         """Connect the servers in this process among these, and yield the complete set as the program is to get it.
 
         Those of the options go along: on every measured program the set takes the place of all (2.0.75, 2.1.7 and
-        2.1.332). Those that an earlier set had brought are let go of at the end, if nothing was raised.
+        2.1.332). Those that an earlier set had brought are let go of at the end, if nothing was raised. Raises
+        `ConcurrencyError` while another call is at it.
         """
         if not isinstance(servers, Mapping):
             yield servers  # the request says what is wrong
             return
         added = in_process(servers)
-        with self._lock:
-            for name in servers:
-                known = self._connections.get(name)
-                if known is not None and known[0] is not added.get(name):
-                    text = f"servers has {name!r}, which is a server in this process already; give it another name"
-                    raise OptionsError(text, field="servers")
         inside = {name: {"type": "sdk", "name": name} for name in (*self._lasting, *added)}
         new: list[str] = []
+        mine = object()
         try:
+            self._begin_set(mine, servers, added)
             for name, server in added.items():
                 if self._connect(name, server):
                     new.append(name)
@@ -116,7 +115,22 @@ class ToolServers:
         except BaseException:
             self._let_go(new)
             raise
-        self._let_go(set(self._connections) - set(inside))
+        else:
+            self._let_go(set(self._connections) - set(inside))
+        finally:
+            if self._setting is mine:
+                self._setting = None
+
+    def _begin_set(self, mine: object, servers: Mapping[str, Any], added: Mapping[str, Any]) -> None:
+        with self._lock:
+            for name in servers:
+                known = self._connections.get(name)
+                if known is not None and known[0] is not added.get(name):
+                    text = f"servers has {name!r}, which is a server in this process already; give it another name"
+                    raise OptionsError(text, field="servers")
+            if self._setting is not None:  # at the end of two at once nobody knows whose set the program has
+                raise ConcurrencyError("another call is setting this session's servers; call again when it is done")
+            self._setting = mine
 
     def check_kept(self, servers: Any) -> None:
         """Raise `OptionsError` if a set of servers, as on the wire, lacks one that is connected here."""
@@ -130,8 +144,8 @@ class ToolServers:
         """Stop every call that runs, and take no more."""
         with self._lock:
             self._over = reason
-        for _, connection in list(self._connections.values()):
-            connection.close(reason)
+        for name, (_, connection) in list(self._connections.items()):
+            _close(name, connection, reason)
 
     @property
     def late(self) -> int:
@@ -141,19 +155,23 @@ class ToolServers:
 
     def _connect(self, name: str, server: Any) -> bool:
         """Connect a server, unless one of this name is; returns whether it did."""
+        if name in self._connections:
+            return False
         made = server if isinstance(server, ToolServerLike) else _bridged(server)
-        with self._lock:
-            if name in self._connections or self._over is not None:
-                return False
-            connection = made.connect(self._pool.submit, lambda message: self._send(name, message), self._session)
-            self._connections[name] = server, connection
-        return True
+        connection = made.connect(self._pool.submit, lambda message: self._send(name, message), self._session)
+        with self._lock:  # not before: a server may be of the user's own making
+            fits = name not in self._connections and self._over is None
+            if fits:
+                self._connections[name] = server, connection
+        if not fits:
+            _close(name, connection, "closed")
+        return fits
 
     def _let_go(self, names: Iterable[str]) -> None:
         with self._lock:
-            gone = [self._connections.pop(name)[1] for name in names if name in self._connections]
-        for connection in gone:
-            connection.close("closed")
+            gone = {name: self._connections.pop(name)[1] for name in names if name in self._connections}
+        for name, connection in gone.items():
+            _close(name, connection, "closed")
             self._late_before += connection.late
 
     def _send(self, name: str, message: dict[str, Any]) -> None:
@@ -162,6 +180,13 @@ class ToolServers:
             self._post(_ToProgram(name, message))
         except ClaudeControlError as error:  # a program that is gone needs no news; the tool learns it by its signal
             _log.debug("tools.unsent", server=name, error=str(error))
+
+
+def _close(name: str, connection: Any, reason: str) -> None:
+    try:
+        connection.close(reason)
+    except Exception as error:  # a server may be of the user's own making, and the others must still be told
+        _log.error("tools.broken", server=name, error=error_text(error))
 
 
 def _bridged(server: Any) -> ToolServerLike:

@@ -5,11 +5,15 @@ Nothing of it is imported here: whoever has such a server has imported it.
 
 import importlib.util
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from claude_control import log
 from claude_control.errors import OptionsError
+from claude_control.log import error_text
 from claude_control.options.servers import lowlevel
 from claude_control.tools.connection import Connection, Run, Send
 from claude_control.tools.context import ToolContext
@@ -24,6 +28,9 @@ __all__ = ["HANDSHAKE_TIMEOUT", "BridgedServer", "bridge"]
 HANDSHAKE_TIMEOUT = 10.0
 """Seconds that a bridged server has for the handshake and for each list: the program's first turn waits for it, and
 would wait for 60 (2.1.332)."""
+
+MAX_REPORTS = 1000
+"""How many reports of progress wait for a program that does not read; those beyond are dropped."""
 
 _log = log.get(__name__)
 
@@ -83,9 +90,11 @@ class _BridgedConnection(Connection):
     def __init__(self, server: BridgedServer, run: Run, send: Send | None, session: Callable[[], Any] | None) -> None:
         super().__init__(server.name, self._look_up, run, send, session)
         self._bridged = server
-        self._guard = threading.Lock()  # guards the two below
+        self._guard = threading.Lock()  # guards the four below
         self._link: Link | None = None
         self._ended: str | None = None
+        self._due: deque[Callable[[], object]] = deque()
+        self._speaking = False
 
     def close(self, reason: str = "closed") -> None:
         """Fail every open call and have the server end its work. Idempotent."""
@@ -106,10 +115,18 @@ class _BridgedConnection(Connection):
         )
 
     def _ask(self, request: Request, context: ToolContext, answer: Answer) -> None:
+        if context.signal.aborted:  # mcp 1.x cannot cancel what it has only just got
+            return
         link = self._current()
         if link is not None:
-            link.request(request.method, request.params, context, answer)
-        elif not context.signal.aborted:
+
+            def report(*said: Any) -> None:
+                if len(self._due) < MAX_REPORTS:
+                    self._soon(lambda: context.progress(*said))
+
+            told = attrs.evolve(context, progress=report)
+            link.request(request.method, request.params, told, lambda outcome: self._soon(lambda: answer(outcome)))
+        else:
             answer(Refused(INTERNAL_ERROR, f"the connection to {self._name} was {self._ended}"))
 
     def _current(self) -> "Link | None":
@@ -130,8 +147,30 @@ class _BridgedConnection(Connection):
             self._link.notify(notification.method, notification.params)
 
     def _pass_on(self, message: dict[str, Any]) -> None:
-        """Take what the server says by itself; on its loop, which must not wait for the session's pipe."""
+        """Take what the server says by itself; on its loop."""
         if message["method"].endswith("/list_changed"):
-            self._run(lambda: self.notify(message["method"]))
+            self._soon(lambda: self.notify(message["method"]))
         else:
             _log.debug("mcp.said", server=self._name, method=message["method"])
+
+    def _soon(self, function: Callable[[], object]) -> None:
+        """Have the program told something, in order, elsewhere: the loop, which others share, must not wait for it."""
+        with self._guard:
+            self._due.append(function)
+            if self._speaking:
+                return
+            self._speaking = True
+        if self._run(self._speak) is False:
+            self._speaking = False
+
+    def _speak(self) -> None:
+        while True:
+            with self._guard:
+                if not self._due:
+                    self._speaking = False
+                    return
+                function = self._due.popleft()
+            try:
+                function()
+            except Exception as error:  # the others are due all the same
+                _log.warning("mcp.unsaid", server=self._name, error=error_text(error))

@@ -13,12 +13,13 @@ import attrs
 from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.errors import OptionsError
+from claude_control.log import error_text
 from claude_control.process.watch import call_later
 from claude_control.tools import jsonrpc
 from claude_control.tools.context import ToolContext
 from claude_control.tools.finding import Found, Handed
 from claude_control.tools.jsonrpc import INTERNAL_ERROR, Notification, Refused, Request
-from claude_control.tools.results import error_text, failure
+from claude_control.tools.results import failure
 
 __all__ = ["Connection"]
 
@@ -145,6 +146,11 @@ class Connection:
 
     def _hand_over(self, call: _Call, handed: Handed) -> None:
         call.begun = True
+
+        def dropped() -> None:  # by whoever carries the messages, and then no answer comes that would end the call
+            self._take(call)
+
+        call.signal.on_abort(dropped)
         try:
             handed.begin(self._context(call), lambda outcome: self._answer(call, call.response(outcome)))
         except Exception as error:  # no thread is to be had, or the library is not as it was

@@ -13,12 +13,13 @@ import attrs
 
 from claude_control import log
 from claude_control.errors import OptionsError
+from claude_control.log import error_text
 from claude_control.tools.context import ToolContext
 from claude_control.tools.cutting import cut
 from claude_control.tools.descriptions import describe
 from claude_control.tools.gate import Gate
 from claude_control.tools.inputs import Input, from_schema, from_signature
-from claude_control.tools.results import error_text, failure, to_result
+from claude_control.tools.results import failure, to_result
 
 __all__ = ["MAX_RESULT_BYTES", "Tool", "tool"]
 

@@ -4,6 +4,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from claude_control.process import forks
+
 __all__ = ["Gate"]
 
 
@@ -16,14 +18,22 @@ class Gate:
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
+        self._reset()
+        if limit is not None:
+            forks.on_fork_in_child(self._reset)  # the calls of the parent, which run there, must not count here
+
+    def _reset(self) -> None:
         self._lock = threading.Lock()  # guards the two below
         self._running = 0
         self._waiting: deque[Callable[[], bool]] = deque()
 
     def enter(self, start: Callable[[], bool]) -> None:
         """Start now, or as soon as another has left."""
+        if self.limit is None:
+            start()
+            return
         with self._lock:
-            if self.limit is not None and self._running >= self.limit:
+            if self._running >= self.limit:
                 self._waiting.append(start)
                 return
             self._running += 1
@@ -32,7 +42,7 @@ class Gate:
 
     def leave(self) -> None:
         """Hand the place on to the next that begins, or give it up."""
-        while True:
+        while self.limit is not None:
             with self._lock:
                 if not self._waiting:
                     self._running -= 1

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_control import log
+from claude_control.log import error_text
 from claude_control.tools import jsonrpc
 from claude_control.tools.context import ToolContext
 from claude_control.tools.finding import Answer
 from claude_control.tools.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, Refused
 from claude_control.tools.portal import spawn
-from claude_control.tools.results import error_text
 
 __all__ = ["Link"]
 
@@ -56,8 +56,9 @@ class Link:
         if number not in self._waiting:
             answer(self._why_not())
             return
-        context.signal.on_abort(lambda: self._give_up(number, method, context.signal.reason))
         self._send({"id": number, "method": method, "params": _with_token(params, number)})
+        # Not before: the signal may have been fired, and the server would be told of a call that it does not have yet.
+        context.signal.on_abort(lambda: self._give_up(number, method, context.signal.reason))
 
     def notify(self, method: str, params: Message) -> None:
         """Tell the server something. Never waits."""

@@ -9,9 +9,10 @@ import attrs
 import msgspec
 
 from claude_control import log
+from claude_control.log import error_text
 from claude_control.tools.contents import Content, EmbeddedResource, Media, ResourceLink, sniffed, text_block
 
-__all__ = ["ToolResult", "error_text", "failure", "to_result"]
+__all__ = ["ToolResult", "failure", "to_result"]
 
 _log = log.get(__name__)
 
@@ -34,15 +35,6 @@ class ToolResult:
 def failure(text: str) -> dict[str, Any]:
     """Return the result that tells the model what went wrong."""
     return {"content": [text_block(text)], "isError": True}
-
-
-def error_text(error: BaseException) -> str:
-    """Return an exception's type and text; one whose own methods fail still has its type."""
-    try:
-        text = str(error)
-    except BaseException:  # whatever is raised here would leave a call without its answer
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def to_result(tool_name: str, value: Any) -> dict[str, Any]:

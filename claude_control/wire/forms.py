@@ -14,7 +14,9 @@ __all__ = ["check_content"]
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, int):  # of any length: math.isfinite knows no longer ones than a float has
+        return not isinstance(value, bool)
+    return isinstance(value, float) and math.isfinite(value)
 
 
 _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {

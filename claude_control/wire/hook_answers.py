@@ -4,10 +4,12 @@ The programs read answers leniently: what they do not understand they drop, a de
 is not the event's own ends some sessions. So whatever an event cannot say is an error here, and nothing is a silence.
 """
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from claude_control.errors import OptionsError
+from claude_control.wire.hooks import GUARDS
 from claude_control.wire.permissions import DEFAULT_DENIAL, write_updates
 from claude_control.wire.support import CURRENT, OLDEST
 
@@ -108,6 +110,7 @@ _LEGACY = {"block": "deny", "approve": "allow"}
 _DECISION: Mapping[str, type] = {"interrupt": bool, "message": str, "updatedInput": Mapping}
 _PYTHON_NAMES = {"continue_": "continue", "async_": "async"}
 _WITH_ASYNC = {"async", "asyncTimeout"}
+_LIKENESS = 0.8  # "permisionDecision" is a slip, "novel" may be of a newer program
 
 
 def answer_hook(event: str, output: object, *, allow_bypass: bool = False) -> dict[str, Any]:
@@ -142,7 +145,10 @@ def answer_hook(event: str, output: object, *, allow_bypass: bool = False) -> di
 def _check_types(output: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]]) -> None:
     for key, expected in types.items():
         if key in output and not isinstance(output[key], expected):
-            raise OptionsError(f"{key} in a hook's output cannot be {output[key]!r}", field=key)
+            # A tool's input or output may be there, which belongs into no log.
+            given = output[key]
+            said = repr(given) if isinstance(given, bool | int | float | None) else f"a {type(given).__name__}"
+            raise OptionsError(f"{key} in a hook's output cannot be {said}", field=key)
 
 
 def _specific(event: str, wire: dict[str, Any]) -> dict[str, Any]:
@@ -154,7 +160,7 @@ def _specific(event: str, wire: dict[str, Any]) -> dict[str, Any]:
     specific = dict(nested or {})
     for name, value in flat.items():
         if specific.setdefault(name, value) != value:
-            raise OptionsError(f"{name} is in a hook's output twice, as {specific[name]!r} and {value!r}", field=name)
+            raise OptionsError(f"{name} is in a hook's output twice, and not the same", field=name)
     name = specific.setdefault("hookEventName", event)
     if name != event:  # a session of 2.1.332 crashes on this
         raise OptionsError(f"hookEventName is {name!r}, but the hook runs for {event}", field="hookEventName")
@@ -204,10 +210,26 @@ def _check_top(event: str, wire: Mapping[str, Any], specific: Mapping[str, Any])
         )
     if event not in FIELDS:
         return
+    if event in GUARDS:
+        _check_guard(event, wire, specific)
     if decision == "block" and event not in BLOCKED:
         raise OptionsError(f"a {event} hook cannot block anything", field="decision")
     if wire.get("continue") is False and event not in STOPPED:
         raise OptionsError(f"a {event} hook cannot stop the turn", field="continue")
+
+
+def _check_guard(event: str, wire: Mapping[str, Any], specific: Mapping[str, Any]) -> None:
+    """Refuse what was meant to say something: the programs would drop it without a word, a denial with it.
+
+    A name at the top that no program reads, such as the `behavior` of permissions, and what looks like a slip.
+    """
+    known = [*_TOP, *_OWN, "hookEventName"]
+    for name in [each for each in (*wire, *specific) if each not in known]:
+        close = difflib.get_close_matches(name, known, n=1, cutoff=_LIKENESS)
+        if close:
+            raise OptionsError(f"a {event} hook cannot return {name}; did you mean {close[0]}?", field=name)
+        if name in wire:
+            raise OptionsError(f"a {event} hook cannot return {name}: no program reads it", field=name)
 
 
 def _check_specific(event: str, specific: dict[str, Any], allow_bypass: bool) -> None:

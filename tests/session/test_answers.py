@@ -47,6 +47,20 @@ def wire() -> Wire:
     return Wire()
 
 
+def test_request_that_cannot_be_begun_is_answered_once(wire: Wire) -> None:
+    """It gets its own denial if it was added, a control error if not, and nothing if it has its answer already."""
+    wire.open("r1")
+    answered = wire.open("r2")
+    wire.answers.answer(answered, {})
+    for request_id in ("r1", "r2", "r3"):
+        wire.answers.fail(request_id, "no luck")
+    assert wire.responses == [
+        {"subtype": "success", "request_id": "r2", "response": {}},
+        {"subtype": "success", "request_id": "r1", "response": {"behavior": "deny", "message": "no luck"}},
+        {"subtype": "error", "request_id": "r3", "error": "no luck"},
+    ]
+
+
 def test_answer_is_written_once(wire: Wire) -> None:
     """An answer is one line with the request's id; a second one is dropped and counted. No signal fires."""
     request = wire.open()

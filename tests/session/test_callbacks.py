@@ -1,13 +1,17 @@
 """Permission callbacks on the scripted CLI: one answer for everything, whatever the callback does."""
 
+import json
 import threading
 import time
 from typing import Any
 
 import pytest
 
-from claude_control import Allow, Deny, PermissionUpdate
+from claude_control import Allow, Deny, Options, PermissionUpdate
+from claude_control.session.answers import Answers
+from claude_control.session.callbacks import Callbacks
 from claude_control.session.permissions import PendingAnswer
+from claude_control.session.pool import CallbackPool
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (
     ask,
@@ -21,6 +25,7 @@ from claude_control.testing.steps import (
     use_tool,
     wait_gate,
 )
+from claude_control.wire.inbound import HookCallback
 from tests.session.conftest import OpenScripted
 from tests.waiting import wait_until
 
@@ -276,3 +281,32 @@ def test_unanswered_interrupt_times_out(scripted_cli: ScriptedCLIFactory, open_s
     with pytest.raises(TimeoutError):
         session.interrupt(timeout=0.2)
     assert asked.state == "running"
+
+
+class Broken(dict[str, Any]):
+    """A table whose look-ups fail."""
+
+    def get(self, *_: Any) -> Any:
+        """Fail."""
+        raise RuntimeError("no luck")
+
+
+def test_request_that_cannot_be_started_is_answered() -> None:
+    """Should the reader itself fail at a request, it says so to the program, and goes on."""
+    lines: list[bytes] = []
+    pool = CallbackPool("callback")
+    callbacks = Callbacks(
+        answers=Answers(lines.append),
+        pool=pool,
+        options=Options(),
+        hooks=Broken(),
+        post=print,
+        session=lambda: None,
+        stopping=print,
+        require=print,
+    )
+    callbacks.start(HookCallback("r1", "h", {}, None, {}))
+    pool.close()
+    assert [json.loads(line)["response"]["error"] for line in lines] == [
+        "claude_control could not ask: RuntimeError: no luck"
+    ]

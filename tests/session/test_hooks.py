@@ -12,7 +12,19 @@ import pytest
 from claude_control import HookMatcher, allow_tool, defer_tool, deny_tool, rewrite_input
 from claude_control.session.pool import MAX_THREADS
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
-from claude_control.testing.steps import Step, call_hook, cancel, reply, turn, wait_answers, wait_gate
+from claude_control.testing.steps import (
+    Step,
+    ask,
+    ask_permission,
+    call_hook,
+    cancel,
+    delay,
+    raw,
+    reply,
+    turn,
+    wait_answers,
+    wait_gate,
+)
 from tests.hook_shapes import complaints
 from tests.session.conftest import OpenScripted
 from tests.waiting import wait_until
@@ -292,6 +304,67 @@ def test_time_of_ordered_callbacks_counts_from_the_event(
     assert ["did not answer within 0.3 seconds" in text for text in said] == [True, True]
     assert session.ask("y").result(timeout=20).result == "answer to: y"
     assert not ran.is_set()
+
+
+def test_same_event_again_has_time_of_its_own(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """What happens again just so, while a callback still hangs, is not answered when the first one's time is up."""
+    again = [call("PermissionRequest", wait=False), delay(1), call("PermissionRequest", wait=False)]
+    cli = scripted_cli(prompts=[[*again, wait_answers(), reply("done")]])
+    matchers = hooks("PermissionRequest", hang, timeout=2, ordered=True)
+    start = time.monotonic()
+    assert open_scripted(cli, hooks=matchers).ask("x").result(timeout=20).result == "done"
+    assert time.monotonic() - start > 3
+    assert ["did not answer within 2 seconds" in str(answer) for answer in answers(cli)] == [True, True]
+
+
+@pytest.mark.parametrize("depth", [900, 1015])
+def test_deep_input_of_an_ordered_hook_is_answered(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, depth: int
+) -> None:
+    """What the model nests so deeply that nothing can be done with it is denied, and not left without an answer."""
+    deep = f'{{"hook_event_name": "PreToolUse", "tool_input": {{"x": {"[" * depth}{"]" * depth}}}}}'
+    body = f'{{"subtype": "hook_callback", "callback_id": "hook_0", "input": {deep}}}'
+    line = f'{{"type": "control_request", "request_id": "deep", "request": {body}}}\n'
+    cli = scripted_cli(prompts=[[raw(line.encode()), wait_gate("answered"), reply("done")]])
+    session = open_scripted(cli, hooks=hooks("PreToolUse", lambda *_: None, ordered=True))
+    running = session.ask("x")
+    wait_until(lambda: answers(cli))
+    cli.open_gate("answered")
+    assert running.result(timeout=20).result == "done"
+    assert "RecursionError" in str(answers(cli)[0]["response"])
+
+
+class Mute(Exception):
+    """An exception that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+    __repr__ = __str__
+
+
+def mute(*_: Any) -> None:
+    """Raise it."""
+    raise Mute
+
+
+@pytest.mark.parametrize(
+    ("step", "options"),
+    [
+        (call("PreToolUse"), {"hooks": hooks("PreToolUse", mute)}),
+        (ask_permission("Bash", {}), {"can_use_tool": mute}),
+        (ask({"subtype": "elicitation", "mcp_server_name": "lab", "message": "?"}), {"on_elicitation": mute}),
+    ],
+    ids=["hook", "permission", "elicitation"],
+)
+def test_exception_without_words_is_answered(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, step: Step, options: dict[str, Any]
+) -> None:
+    """A callback's exception whose own methods raise is a failure as any other."""
+    cli = scripted_cli(prompts=[[step, reply("done")]])
+    assert open_scripted(cli, **options).ask("x").result(timeout=10).result == "done"
+    (answer,) = answers(cli)
+    assert "callback failed: Mute" in str(answer) or "hook failed: Mute" in str(answer) or "cancel" in str(answer)
 
 
 # -- older programs ----------------------------------------------------------------------------------------------------

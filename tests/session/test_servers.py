@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from claude_control import ControlTimeoutError, OptionsError, Session, ToolContext, ToolServer, tool
+from claude_control import (
+    ConcurrencyError,
+    ControlTimeoutError,
+    OptionsError,
+    ProcessExitedError,
+    Session,
+    ToolContext,
+    ToolServer,
+    tool,
+)
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import Step, ask, crash, reply, unanswered, wait_answers, wait_gate
 from claude_control.tools import bridge
@@ -387,3 +396,44 @@ def test_tools_changed_goes_to_the_program(scripted_cli: ScriptedCLIFactory, ope
     news = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
     assert [each["message"] for each in told if each["subtype"] == "mcp_message"] == [news, news]
     assert [each["name"] for each in answers(cli)[0]["result"]["tools"]] == ["echo"]
+
+
+class Own(Broken):
+    """A server of somebody's own making: `connecting` runs when it is connected, and its connection cannot close."""
+
+    name = "own"
+
+    def __init__(self, connecting: Any = None) -> None:
+        self._connecting = connecting
+
+    def connect(self, *_arguments: Any) -> "Own":
+        if self._connecting is not None:
+            self._connecting()
+        return self
+
+    def close(self, reason: str) -> None:
+        raise RuntimeError("no")
+
+
+def test_server_that_cannot_close_leaves_no_turn_hanging(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """When the program dies, a connection that raises on its close keeps nobody from hearing of it."""
+    session = open_scripted(scripted_cli(prompts=[[crash()]]), mcp_servers={"own": Own()})
+    with pytest.raises(ProcessExitedError):
+        session.ask("x").result(timeout=10)
+
+
+def test_servers_are_set_by_one_call_at_a_time(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A second call meanwhile is refused at once, also one from a server's own code, and the first one's set stands."""
+    session = open_scripted(scripted_cli())
+    refused: list[object] = []
+
+    def meanwhile() -> None:
+        with pytest.raises(ConcurrencyError) as caught:
+            session.set_mcp_servers({"second": ToolServer("second", [echo])}, timeout=5)
+        refused.append(caught.value)
+
+    session.set_mcp_servers({"own": Own(meanwhile), "first": ToolServer("first", [echo])})
+    session.set_mcp_servers({"second": ToolServer("second", [echo])}, timeout=5)
+    assert len(refused) == 1

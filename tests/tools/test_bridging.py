@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from claude_control import OptionsError, ToolServer
+from claude_control.abort import AbortSignal
 from claude_control.session.pool import CallbackPool
 from claude_control.tools import bridge
 from claude_control.tools.bridging import BridgedServer
@@ -253,6 +254,61 @@ def test_tool_that_leaves_python(connect: Connect) -> None:
     shake_hands(peer)
     for each in (peer, other):
         assert each.call("echo", {"x": "y"}).text() == "y"
+
+
+class Deaf:
+    """A server whose program does not read what the server says by itself."""
+
+    def __init__(self, server: Any, latch: Latch) -> None:
+        self._server = server
+        self._latch = latch
+
+    def connect(self, run: Any, _send: Any) -> Any:
+        """Connect it."""
+        return self._server.connect(run, lambda _message: self._latch.hold())
+
+
+def test_program_that_does_not_read_holds_up_no_other_one(connect: Connect, pool: CallbackPool, latch: Latch) -> None:
+    """Reports to one session wait for its pipe, and a session with the same server does not wait with them."""
+    server = highlevel("high")
+
+    async def work(ctx: Any) -> str:
+        await ctx.report_progress(1, 2)
+        return "done"
+
+    work.__annotations__["ctx"] = Context
+    server.tool()(work)
+    bridged: Any = bridge(server)
+    deaf: Any = Deaf(bridged, latch)
+    first, second = Peer(deaf, pool), connect(bridged)
+    shake_hands(first)
+    shake_hands(second)
+    call = first.call("work", progressToken=1)
+    wait_until(lambda: latch.inside == 1)
+    assert second.call("work").text() == "done"
+    assert latch.inside == 1
+    latch.open()
+    assert call.text() == "done"
+    first.connection.close()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_signal_alone_ends_a_call(connect: Connect, late: bool) -> None:
+    """A call whose carrier fires its signal, even before the server has it, is cancelled there, and nothing is kept."""
+    listening = Listening()
+    peer = connect(lowlevel(listening.call))
+    shake_hands(peer)
+    signal = AbortSignal()
+    if not late:
+        signal.fire("cancelled")
+    message = {"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": {"name": "echo", "arguments": {}}}
+    peer.connection.receive(message, Exchange(message).reply, signal)
+    if late:
+        assert listening.begun.wait(10)
+        signal.fire("cancelled")
+    assert len(peer.connection) == 0
+    assert peer.call("echo", {"x": "y"}).text() == "y"  # the server takes one message after the other
+    wait_until(lambda: listening.cancelled.is_set() == listening.begun.is_set())
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

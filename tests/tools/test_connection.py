@@ -1,5 +1,6 @@
 """Every request gets exactly one answer, whatever its tool does, and no call holds up another."""
 
+import os
 import threading
 from typing import Any
 
@@ -113,6 +114,24 @@ def test_limit_counts_the_calls_of_all_sessions(pool: CallbackPool, latch: Latch
     second = Peer(server, pool).call("hold")
     latch.open()
     assert (first.text(), second.text(), latch.most) == ("held", "held", 1)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_limit_of_a_forked_child_is_its_own(pool: CallbackPool, latch: Latch) -> None:
+    """Calls that run in the parent take no place in a child, where nobody would ever give it back."""
+    server = ToolServer("lab", [holding(latch, max_concurrency=1)])
+    call = Peer(server, pool).call("hold")
+    wait_until(lambda: latch.inside == 1)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            latch.open()
+            os._exit(len(Peer(server, CallbackPool("claude-child")).call("hold").text()))
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == len("held")
+    latch.open()
+    assert call.text() == "held"
 
 
 # -- cancelling, time limits, closing ----------------------------------------------------------------------------------

@@ -151,6 +151,10 @@ BAD: dict[str, tuple[str, Any, str]] = {
         {"permissionDecision": "allow", **specific("PreToolUse", permissionDecision="deny")},
         "permissionDecision",
     ),
+    "permission's words": ("PreToolUse", {"behavior": "deny", "message": "no"}, "behavior"),
+    "words of nobody": ("UserPromptSubmit", {"blocked": True}, "blocked"),
+    "slip": ("PreToolUse", {"permisionDecision": "deny"}, "permisionDecision"),
+    "slip inside": ("PreToolUse", specific("PreToolUse", permissionDecison="deny"), "permissionDecison"),
     "unknown word for a permission": ("PermissionRequest", {"decision": "deny"}, "decision"),
     "block and allow": ("PreToolUse", {"decision": "block", "permissionDecision": "allow"}, "decision"),
     "allow and block": ("PermissionRequest", {"decision": "block", "permissionDecision": "allow"}, "decision"),
@@ -315,3 +319,18 @@ def test_any_output_is_safe_or_refused(event: str, output: Any) -> None:
     assert own["hookEventName"] == event
     assert own.get("permissionDecision") in (None, "allow", "deny", "ask", "defer")
     assert isinstance(own.get("updatedInput", {}), dict)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        specific("PreToolUse", updatedInput="hunter2"),
+        {"updatedInput": {"password": "hunter2"}, **specific("PreToolUse", updatedInput={})},
+    ],
+    ids=["wrong type", "twice"],
+)
+def test_refusal_shows_no_input(output: dict[str, Any]) -> None:
+    """Why an output is refused goes to the log and to the model, and has nothing of what a tool was to get."""
+    with pytest.raises(OptionsError, match="updatedInput") as caught:
+        answer_hook("PreToolUse", output)
+    assert "hunter2" not in str(caught.value)
