@@ -27,7 +27,7 @@ __all__ = [
 
 
 def allow_tool(reason: str = "") -> dict[str, Any]:
-    """Let the tool run without asking anybody; a rule that denies it still does.
+    """Let the tool run without asking anybody; a rule that denies it still does (2.1.332, not on older programs).
 
     For PreToolUse, PermissionRequest, PreSkillShellCommand and PreModelSwitch; in the last two it is no opinion.
     """
