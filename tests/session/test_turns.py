@@ -68,10 +68,11 @@ def test_prompts_queue_and_each_gets_its_own_answer(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, program: str
 ) -> None:
     """Prompts asked at once are written one after the other, when the turn before has ended."""
-    cli = scripted_cli(program=program)
+    cli = scripted_cli(program=program, prompts=[[wait_gate("go"), reply("answer to: prompt 0")]])
     session = open_scripted(cli)
     turns = [session.ask(f"prompt {n}") for n in range(5)]
-    assert turns[1].state == "queued"
+    assert [turn.state for turn in turns] == ["running", *["queued"] * 4]
+    cli.open_gate("go")
     for n, asked in enumerate(turns):
         assert asked.result().result == f"answer to: prompt {n}"
 
