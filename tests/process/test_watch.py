@@ -84,11 +84,11 @@ def test_failing_timer_does_not_end_the_thread() -> None:
 
 
 def test_timers_are_cheap() -> None:
-    """Ten thousand hooks' time-outs are set and cancelled in a moment."""
-    start = time.monotonic()
+    """Ten thousand hooks' time-outs cost next to no processor time."""
+    start = time.thread_time()
     for timer in [watch.call_later(60 + number, bool) for number in range(10_000)]:
         timer.cancel()
-    assert time.monotonic() - start < 2
+    assert time.thread_time() - start < 2
 
 
 def test_stderr_is_handed_over_in_order() -> None:

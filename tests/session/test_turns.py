@@ -354,7 +354,7 @@ def test_run_bounds_the_whole(scripted_cli: ScriptedCLIFactory) -> None:
     start = time.monotonic()
     with pytest.raises(WaitTimeoutError):
         run("hello", cli_path=cli.command, timeout=0.5)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30  # the gate would never open
 
 
 def test_run_parses_structured_output(scripted_cli: ScriptedCLIFactory) -> None:
