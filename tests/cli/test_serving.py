@@ -43,7 +43,7 @@ def test_tools_are_offered(program: Program, folder: Path) -> None:
     flags = ("--tools", "shop:server", "--tools", "shop:Shelf.other")
     done = piped("run", "how many?", *flags, cwd=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "Twelve.\n", "")
-    (initialize,) = (frame["request"] for frame in cli.received() if frame["type"] == "control_request")
+    initialize, *_ = (frame["request"] for frame in cli.received() if frame["type"] == "control_request")
     assert initialize["sdkMcpServers"] == ["shop", "other"]
     (answer,) = (frame["response"]["response"] for frame in cli.received() if frame["type"] == "control_response")
     assert answer["mcp_response"]["result"]["content"] == [{"type": "text", "text": "12 of A-17"}]
@@ -54,7 +54,7 @@ def test_chat_offers_tools_too(program: Program, folder: Path) -> None:
     cli = program()
     done = piped("chat", "--tools", "shop:server", given="hi\n", cwd=folder)
     assert done.returncode == 0
-    (initialize,) = (frame["request"] for frame in cli.received() if frame["type"] == "control_request")
+    initialize, *_ = (frame["request"] for frame in cli.received() if frame["type"] == "control_request")
     assert initialize["sdkMcpServers"] == ["shop"]
 
 
@@ -91,5 +91,5 @@ def test_server_of_the_mcp_library(program: Program, folder: Path) -> None:
     (folder / "low.py").write_text("from mcp.server.lowlevel import Server\nserver = Server('low')")
     cli = program()
     assert piped("run", "hi", "--tools", "low:server", cwd=folder).returncode == 0
-    (initialize,) = (frame["request"] for frame in cli.received() if frame["type"] == "control_request")
+    initialize, *_ = (frame["request"] for frame in cli.received() if frame["type"] == "control_request")
     assert initialize["sdkMcpServers"] == ["low"]
