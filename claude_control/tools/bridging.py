@@ -88,8 +88,12 @@ class _BridgedConnection(Connection):
     """Hands every request on to the server, and leaves answers, time limits and cancelling to what it inherits."""
 
     def __init__(self, server: BridgedServer, run: Run, send: Send | None, session: Callable[[], Any] | None) -> None:
+        # Not above: asyncio takes its time, and few need it. Not with the first message either: the reader takes that.
+        from claude_control.tools.link import Link
+
         super().__init__(server.name, self._look_up, run, send, session)
         self._bridged = server
+        self._make_link: Callable[..., Link] = Link
         self._guard = threading.Lock()  # guards the four below
         self._link: Link | None = None
         self._ended: str | None = None
@@ -131,13 +135,11 @@ class _BridgedConnection(Connection):
 
     def _current(self) -> "Link | None":
         """Return what runs the server, which starts now if it does not run; None once this is closed."""
-        from claude_control.tools.link import Link  # here: asyncio takes its time, and few sessions need it
-
         with self._guard:
             if self._ended is not None:
                 return None
             if self._link is None or self._link.over:
-                self._link = Link(self._bridged.server, self._name, self._pass_on)
+                self._link = self._make_link(self._bridged.server, self._name, self._pass_on)
             return self._link
 
     def _notice(self, notification: Notification) -> None:
