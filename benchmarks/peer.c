@@ -71,6 +71,7 @@ struct message {
     char *text;
     size_t size;
     char *number; /* eight digits inside of the uuid, so that no two lines are the same */
+    char *id;     /* eight characters of the id of the API's message, if it has one */
     char *stamp;  /* where the time goes, if it has one */
 };
 
@@ -107,9 +108,11 @@ static struct message make_message(const char *kind, long size)
     int stamped = !strcmp(kind, "stamp");
     char *text = prose(stamped && size < 20 ? 20 : size);
     size_t room = strlen(text) + sizeof assistant + 64;
-    struct message m = {grown(NULL, room), 0, NULL, NULL};
+    struct message m = {grown(NULL, room), 0, NULL, NULL, NULL};
     m.size = (size_t)snprintf(m.text, room, strcmp(kind, "assistant") ? delta : assistant, text);
     m.number = (char *)memrchr(m.text, '}', m.size) - 37;
+    if (!strcmp(kind, "assistant"))
+        m.id = strstr(m.text, "\"id\":\"msg_") + 10;
     if (stamped)
         m.stamp = strstr(m.text, "\"text\":\"") + 8;
     free(text);
@@ -121,6 +124,8 @@ static void put_message(struct message *m, long number)
     char digits[24];
     snprintf(digits, sizeof digits, "%08lx", (unsigned long)number & 0xffffffffUL);
     memcpy(m->number, digits, 8);
+    if (m->id)
+        memcpy(m->id, digits, 8);
     if (m->stamp) {
         snprintf(digits, sizeof digits, "%020lld", now_ns());
         memcpy(m->stamp, digits, 20);

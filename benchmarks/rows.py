@@ -64,10 +64,12 @@ STARTING = (
     Row(
         "import",
         "import",
-        "`import`, with the name that everybody uses, in a fresh process",
+        "`import`, with the name that everybody uses, in a fresh process; and up to the first session, not yet open",
         (
             Metric("import wall / official", cost("seconds"), 0.10, 0.06),
             Metric("RSS after import / official", cost("rss"), 0.35, 0.25),
+            Metric("import and first Session(), wall / official", cost("ready")),
+            Metric("RSS with the first Session() / official", cost("ready_rss")),
         ),
         quick={},
     ),

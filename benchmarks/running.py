@@ -87,6 +87,7 @@ def turn_about(sides: Sequence[str], number: int) -> Sequence[str]:
 def run_side(command: Sequence[str], work: str, parameters: Parameters) -> Figures:
     """Run one side once and return its figures, with `process`, the seconds of the whole process, added."""
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode, so the checkout's is kept
     start = time.perf_counter()
     with subprocess.Popen(
         [*command, work, json.dumps(parameters)],

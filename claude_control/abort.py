@@ -22,15 +22,15 @@ class AbortSignal:
         # `run` executes the on_abort functions elsewhere (a callback thread); without it they run where the signal is
         # fired.
         self._run = run
-        self._lock = threading.Lock()  # guards _functions against a fire that happens meanwhile
-        self._functions: list[Callable[[], None]] | None = []
-        self._event = threading.Event()
-        self._reason: str | None = None
+        self._lock = threading.Lock()  # guards the three below
+        self._functions: list[Callable[[], None]] | None = None
+        self._event: threading.Event | None = None  # made by the first that waits: nearly every signal has none
+        self._reason: str | None = None  # not None: fired
 
     @property
     def aborted(self) -> bool:
         """Whether the signal has been fired."""
-        return self._event.is_set()
+        return self._reason is not None
 
     @property
     def reason(self) -> str | None:
@@ -39,11 +39,19 @@ class AbortSignal:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the signal is fired; returns False when `timeout` seconds (None: for ever) pass first."""
-        return wait_event(self._event, Deadline(timeout))
+        if self._reason is not None:
+            return True
+        with self._lock:
+            if self._event is None:
+                self._event = threading.Event()
+                if self._reason is not None:
+                    self._event.set()
+            event = self._event
+        return wait_event(event, Deadline(timeout))
 
     def raise_if_aborted(self) -> None:
         """Raise `AbortedError` if the signal has been fired."""
-        if self._event.is_set():
+        if self._reason is not None:
             raise AbortedError(f"the request was aborted: {self._reason}", reason=self._reason)
 
     def on_abort(self, function: Callable[[], None]) -> None:
@@ -52,7 +60,9 @@ class AbortSignal:
         On a callback thread of the session.
         """
         with self._lock:
-            if self._functions is not None:
+            if self._reason is None:
+                if self._functions is None:
+                    self._functions = []
                 self._functions.append(function)
                 return
         self._call(function)
@@ -60,12 +70,13 @@ class AbortSignal:
     def fire(self, reason: str) -> bool:
         """Raise the flag; returns False if it was up already. Called by the session; a caller's own use is harmless."""
         with self._lock:
-            functions, self._functions = self._functions, None
-            if functions is None:
+            if self._reason is not None:
                 return False
             self._reason = reason
-            self._event.set()
-        for function in functions:
+            functions, self._functions = self._functions, None
+            if self._event is not None:
+                self._event.set()
+        for function in functions or ():
             self._call(function)
         return True
 

@@ -1,5 +1,6 @@
 """One timeout carried through the several steps of an operation."""
 
+import contextlib
 import math
 import threading
 import time
@@ -48,21 +49,72 @@ class Deadline:
 
         What is left, but at most `SLICE` outside of the main thread.
         """
-        left = self.remaining()
+        left = self._end - time.monotonic()
         if threading.current_thread() is threading.main_thread():
-            return None if left is None else min(left, threading.TIMEOUT_MAX)  # more is an OverflowError
-        return SLICE if left is None else min(left, SLICE)
+            # More than the maximum is an OverflowError.
+            return None if left == math.inf else max(0.0, min(left, threading.TIMEOUT_MAX))
+        return SLICE if left > SLICE else max(0.0, left)
 
     def __repr__(self) -> str:
         return f"<Deadline {self.remaining()} s left>"
 
 
-def wait_event(event: threading.Event, deadline: Deadline) -> bool:
+class Latch:
+    """Something that happens once and that any number of threads may wait for.
+
+    As `threading.Event`, which takes 1.3 KiB and some microseconds, and a session has several. Each thread that waits
+    has a lock of its own, so that none is harmed by what strikes another.
+    """
+
+    __slots__ = ("_is_set", "_waiters")
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._waiters: list[threading.Lock] = []
+
+    def is_set(self) -> bool:
+        """Tell whether it has happened."""
+        return self._is_set
+
+    def set(self) -> None:
+        """Say that it has happened; idempotent, and to be said again by whoever was struck in here."""
+        self._is_set = True
+        for waiter in tuple(self._waiters):
+            with contextlib.suppress(RuntimeError):  # it was told before
+                waiter.release()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it has happened; returns False when `timeout` seconds (None: for ever) pass first."""
+        if self._is_set:
+            return True
+        waiter = threading.Lock()
+        waiter.acquire()
+        self._waiters.append(waiter)
+        # Who sets it looks for waiters afterwards; here it is the other way round.
+        if not self._is_set and not waiter.acquire(timeout=-1 if timeout is None else timeout):
+            self._waiters.remove(waiter)
+        return self._is_set
+
+
+def wait_event(event: threading.Event | Latch, deadline: Deadline) -> bool:
     """Wait for the event; returns False when the time is up first."""
     while not event.wait(deadline.slice()):
         if deadline.expired():
             return False
     return True
+
+
+def wait_lock(lock: "threading.Lock", deadline: Deadline) -> bool:
+    """Wait until another thread lets go of the lock, and take it; returns False when the time is up first.
+
+    The cheapest thing that one thread can wait for, once: making and setting an Event costs some microseconds.
+    """
+    while True:
+        seconds = deadline.slice()
+        if lock.acquire(timeout=-1 if seconds is None else seconds):
+            return True
+        if deadline.expired():
+            return False
 
 
 def wait_future(future: "Future[Any]", deadline: Deadline) -> bool:

@@ -8,12 +8,14 @@ from typing import Any
 
 import attrs
 
+from claude_control import options
 from claude_control.options.checks import not_built
 from claude_control.options.official import OfficialOptions
+from claude_control.session import calls, connection, subscriptions, turn
 from claude_control.session.control import Control
 from claude_control.session.session import Session
 from claude_control.session.turn import Turn
-from claude_control.wire import requests
+from claude_control.wire import messages, prompts, requests
 from claude_control.wire.conformance import FIELDS, SUBTYPES
 from claude_control.wire.support import CURRENT
 from docs.tables import one_line, table, type_text
@@ -89,7 +91,7 @@ def _section(kind: type, name: str, described: set[type] | None = None) -> Itera
     since = _since(name) if name in control_names() and kind is Session else ""
     yield f"`{_signature(name, method)}`" + (f", since {since}" if since else "")
     yield inspect.getdoc(method) or ""
-    returned = inspect.signature(method, eval_str=True).return_annotation
+    returned = _signature_of(method).return_annotation
     yield from _record(returned, set() if described is None else described)
 
 
@@ -116,7 +118,14 @@ def _call(name: str) -> str:
 
 
 def _parameters(method: Any) -> list[inspect.Parameter]:
-    return [p for p in inspect.signature(method, eval_str=True).parameters.values() if p.name != "self"]
+    return [p for p in _signature_of(method).parameters.values() if p.name != "self"]
+
+
+def _signature_of(method: Any) -> inspect.Signature:
+    """Return a signature whose annotations are types; the module of `Session` names some of them for checkers only."""
+    homes = (calls, connection, messages, prompts, options, subscriptions, turn)
+    names = {name: value for home in homes for name, value in vars(home).items() if name[0].isupper()}
+    return inspect.signature(method, eval_str=True, locals=names)
 
 
 def _signature(name: str, method: Any) -> str:
@@ -131,7 +140,7 @@ def _signature(name: str, method: Any) -> str:
         if parameter.default is not parameter.empty:
             text += f" = {parameter.default!r}" if ":" in text else f"={parameter.default!r}"
         shown.append(text)
-    returned = inspect.signature(method, eval_str=True).return_annotation
+    returned = _signature_of(method).return_annotation
     return f"{name}({', '.join(shown)}) -> {type_text(returned)}"
 
 
@@ -150,7 +159,7 @@ def _subtype(name: str) -> str | None:
     """Return the subtype that a method sends, None if it sends nothing."""
     method = getattr(Session, name)
     found = re.findall(r"requests\.([A-Z]\w+)\(", inspect.getsource(method))
-    reply = inspect.signature(method, eval_str=True).return_annotation
+    reply = _signature_of(method).return_annotation
     record = found[0] if found else getattr(reply, "__name__", "").removesuffix("Reply")
     subtype: str | None = getattr(getattr(requests, record, None), "subtype", None)
     return subtype

@@ -67,6 +67,15 @@ def test_wait_ends_when_fired() -> None:
     assert seen == [True, "cancelled"]
 
 
+def test_wait_that_begins_with_the_fire_ends() -> None:
+    """Threads that begin to wait just as the signal is fired, or after it, all see it."""
+    for _ in range(100):
+        signal = AbortSignal()
+        said = together([lambda: signal.wait(10), lambda: signal.fire("closed"), lambda: signal.wait(10)])  # noqa: B023
+        assert said == [True, True, True]
+        assert signal.wait(0)
+
+
 def test_wait_ends_at_its_timeout() -> None:
     """A wait that is not answered says False."""
     assert AbortSignal().wait(0.01) is False

@@ -1,5 +1,6 @@
 """Deadlines, and waits that can be struck from outside."""
 
+import contextlib
 import math
 import signal
 import threading
@@ -10,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from claude_control.deadline import SLICE, Deadline, wait_event, wait_future
-from tests.threads import strike
+from claude_control.deadline import SLICE, Deadline, Latch, wait_event, wait_future, wait_lock
+from tests.threads import strike, together
 from tests.waiting import wait_until
 
 
@@ -140,9 +141,28 @@ class Struck(Exception):
     """What strikes a thread from outside."""
 
 
+def taken() -> Any:
+    """Return a lock that is taken."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+def test_wait_lock_takes_the_lock() -> None:
+    """The wait ends when another thread lets go of the lock, or at its time."""
+    lock = taken()
+    assert wait_lock(lock, Deadline(0.01)) is False
+    timer = threading.Timer(0.02, lock.release)
+    timer.start()
+    assert wait_lock(lock, Deadline(10)) is True
+    assert lock.locked()
+    timer.join()
+
+
 WAITS: dict[str, Callable[[Deadline], Any]] = {
     "event": lambda deadline: wait_event(threading.Event(), deadline),
     "future": lambda deadline: wait_future(Future(), deadline),
+    "lock": lambda deadline: wait_lock(taken(), deadline),
 }
 
 
@@ -185,3 +205,45 @@ def test_ctrl_c_ends_a_wait_of_the_main_thread(wait: Callable[[Deadline], Any]) 
         wait(Deadline(None))
     assert time.monotonic() - before < 5
     wait_until(lambda: not timer.is_alive())
+
+
+def test_latch_wakes_everybody_who_waits() -> None:
+    """All threads that wait for a latch go on when it is set, and whoever comes later does not wait; once is enough."""
+    latch = Latch()
+    gate = threading.Barrier(9)
+
+    def wait() -> bool:
+        gate.wait(10)
+        return latch.wait(20)
+
+    def set_() -> bool:
+        gate.wait(10)
+        latch.set()
+        latch.set()
+        return latch.wait(0)
+
+    assert not latch.is_set()
+    assert not latch.wait(0)
+    assert together([*[wait] * 6, *[set_] * 3]) == [True] * 9
+    assert latch.is_set()
+    assert latch.wait()
+
+
+def test_struck_waiter_harms_no_other() -> None:
+    """A thread that is struck while it waits for a latch keeps no other one from waking."""
+    latch, woken = Latch(), []
+
+    def wait_and_die() -> None:
+        with contextlib.suppress(ValueError):
+            wait_event(latch, Deadline(None))
+
+    struck = threading.Thread(target=wait_and_die)
+    other = threading.Thread(target=lambda: woken.append(latch.wait(20)))
+    struck.start()
+    other.start()
+    wait_until(lambda: len(latch._waiters) == 2)
+    strike(struck, ValueError)
+    struck.join(10)
+    latch.set()
+    other.join(10)
+    assert woken == [True]

@@ -14,6 +14,7 @@ from claude_control.cli.exits import Code, code_for, told
 from claude_control.cli.supported import Feature, features
 from claude_control.process import discovery
 from claude_control.process.version import program_version
+from claude_control.records import frozen
 from claude_control.session.session import Session
 from claude_control.wire.requests import InitializeReply
 from claude_control.wire.support import CURRENT, OLDEST, Program, parse_version
@@ -24,7 +25,7 @@ __all__ = ["Handshake", "Place", "Report", "examine"]
 _ACCOUNT = ("tokenSource", "apiKeySource", "subscriptionType", "apiProvider")
 
 
-@attrs.frozen
+@frozen
 class Place:
     """A place where the program may be; `problem` says why it is not used from there, None that it could be."""
 
@@ -33,7 +34,7 @@ class Place:
     problem: str | None
 
 
-@attrs.frozen
+@frozen
 class Handshake:
     """How a session opened: the seconds it took, and what went wrong, or what the program said of itself."""
 
@@ -42,7 +43,7 @@ class Handshake:
     reply: InitializeReply | None = None
 
 
-@attrs.frozen
+@frozen
 class Report:
     """What was found out; `code` is the exit code."""
 

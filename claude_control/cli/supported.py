@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import attrs
-
 from claude_control.errors import CLIVersionError, NotSupportedError
 from claude_control.options import Options
 from claude_control.process.support import check_supported, flags_needing_version
+from claude_control.records import frozen
 from claude_control.wire import requests
 from claude_control.wire.conformance import SUBTYPES
 from claude_control.wire.support import CURRENT, OLDEST, Program
@@ -31,7 +30,7 @@ _OPTIONS: tuple[dict[str, Any], ...] = (
 )
 
 
-@attrs.frozen
+@frozen
 class Feature:
     """Something that a program may support; `needs` is the oldest version that does, None if this one does."""
 

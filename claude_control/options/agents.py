@@ -8,6 +8,7 @@ import attrs
 
 from claude_control.errors import OptionsError
 from claude_control.options.checks import reject, to_tuple
+from claude_control.records import frozen
 
 __all__ = ["AgentDefinition", "agents_to_wire", "check_agents", "to_agents"]
 
@@ -16,7 +17,7 @@ _CAPITAL = re.compile("[A-Z]")
 _LISTS = ("tools", "disallowedTools", "skills")
 
 
-@attrs.frozen
+@frozen
 class AgentDefinition:
     """A subagent: when to use it (`description`), what it is told (`prompt`), and what it may use.
 

@@ -1,7 +1,6 @@
 """Functions that the session calls from its threads: plain functions only, for nothing here runs an event loop."""
 
 import contextlib
-import difflib
 import functools
 import inspect
 import math
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.likeness import closest
 from claude_control.options.checks import reject
-from claude_control.wire.hook_inputs import HOOK_INPUTS
+from claude_control.wire.hook_answers import FIELDS
 from claude_control.wire.hooks import LONGEST, HookMatcher
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HOOK_EVENTS", "check_callback", "check_dialog_kinds", "check_hooks", "dialog_kinds"]
 
-HOOK_EVENTS = frozenset(HOOK_INPUTS)
+HOOK_EVENTS = frozenset(FIELDS)
 """The events that 2.1.332 knows; older programs accept any name and never fire what they do not know."""
 
 _LIKENESS = 0.9  # one letter in ten is a typing mistake; "PreToolBatch" and "PostToolBatch" (0.8) are two events
@@ -63,9 +63,9 @@ def _check_event(event: object) -> None:
     if event in HOOK_EVENTS:
         return
     folded = {known.lower(): known for known in HOOK_EVENTS}
-    close = difflib.get_close_matches(event.replace("_", "").lower(), folded, n=1, cutoff=_LIKENESS)
+    close = closest(event.replace("_", "").lower(), folded, _LIKENESS)
     if close:  # any other unknown name may be an event of a newer program
-        raise OptionsError(f"hooks has the unknown event {event!r}; did you mean {folded[close[0]]!r}?", field="hooks")
+        raise OptionsError(f"hooks has the unknown event {event!r}; did you mean {folded[close]!r}?", field="hooks")
 
 
 def _check_matcher(where: str, matcher: object) -> None:

@@ -5,17 +5,16 @@ They are read when options are made, so that the value can be seen in them and g
 
 import os
 
-import attrs
-
 from claude_control.errors import OptionsError
 from claude_control.options.checks import is_seconds, shown
+from claude_control.records import frozen
 
 __all__ = ["SecondsFrom"]
 
 _UNLIMITED = "none"
 
 
-@attrs.frozen
+@frozen
 class SecondsFrom:
     """The default of a timeout: what the variable says, `builtin` seconds where it is not set or empty.
 

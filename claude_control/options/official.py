@@ -37,6 +37,7 @@ from claude_control.options.surroundings import (
     check_settings,
 )
 from claude_control.options.tools import check_rules, check_skills, check_tools
+from claude_control.records import frozen
 from claude_control.wire.hooks import HookMatcher
 from claude_control.wire.requests.steering import PERMISSION_MODES
 
@@ -46,7 +47,7 @@ Path = str | PathLike[str]
 """What names a file or directory."""
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@frozen(kw_only=True, repr=False)
 class OfficialOptions:
     """The options of the official SDK; `Options` adds ours."""
 

@@ -1,12 +1,13 @@
 """`Options`: every knob of one session."""
 
-import difflib
+import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.likeness import closest
 from claude_control.options.callbacks import check_callback, check_dialog_kinds
 from claude_control.options.checks import (
     MIB,
@@ -23,17 +24,16 @@ from claude_control.options.identity import check_together
 from claude_control.options.official import OfficialOptions
 from claude_control.options.showing import show
 from claude_control.options.travelling import read_document, unportable_fields, write_document
+from claude_control.records import frozen
 
 __all__ = ["Options", "merge_options"]
-
-_LIKENESS = 0.6  # difflib's own; a wrong guess costs nothing here
 
 
 def _line_limit(options: OfficialOptions) -> int:
     return 64 * MIB if options.max_buffer_size is None else options.max_buffer_size
 
 
-@attrs.frozen(kw_only=True, repr=False)
+@frozen(kw_only=True, repr=False)
 class Options(OfficialOptions):
     """Everything that can be chosen for one session; checked when it is made, `OptionsError` says what is wrong.
 
@@ -169,12 +169,17 @@ class Options(OfficialOptions):
 
 def check_names(fields: Mapping[Any, Any]) -> None:
     """Raise `OptionsError` for a name that is no option, and say which one it may have been."""
-    known = attrs.fields_dict(Options)
+    known = _names()
     for name in fields:
         if name not in known:
-            close = difflib.get_close_matches(str(name), known, n=1, cutoff=_LIKENESS)
-            meant = f"; did you mean {close[0]!r}?" if close else ""
+            close = closest(str(name), known)
+            meant = f"; did you mean {close!r}?" if close else ""
             raise OptionsError(f"there is no option {name!r}{meant}", field=str(name))
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    return frozenset(attrs.fields_dict(Options))
 
 
 def merge_options(options: Options | None = None, **fields: Any) -> Options:

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import attrs
-
+from claude_control.records import frozen
 from claude_control.wire.questions import PLAN_TOOL, QUESTION_TOOL
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ _MODES = {
 _ASKED_IN_SPITE_OF = (QUESTION_TOOL, PLAN_TOOL)  # their answer is more than yes or no
 
 
-@attrs.frozen
+@frozen
 class Obstacle:
     """What is in the way of which callback (or tool), as an option's name and what to say of it."""
 

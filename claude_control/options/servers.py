@@ -1,6 +1,5 @@
 """MCP servers that a session brings along. Errors name servers, never what is in them."""
 
-import difflib
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
@@ -8,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.likeness import closest
 from claude_control.options.checks import is_path, is_text, reject
 from claude_control.options.inline import check_json, fits_json, is_inline
 
@@ -103,7 +103,7 @@ def _check_server(where: str, server: Any) -> None:
         reject(f"{where}['type']", kind, f"one of {', '.join(_TYPES)}")
     if not is_text(server.get(needed)):
         raise OptionsError(f"{where} needs {needed!r}: type {kind!r} is nothing without it", field="mcp_servers")
-    if kind not in _TYPES and difflib.get_close_matches(kind.lower(), _TYPES, n=1, cutoff=_LIKENESS):
+    if kind not in _TYPES and closest(kind.lower(), _TYPES, _LIKENESS):
         reject(f"{where}['type']", kind, f"one of {', '.join(_TYPES)}")
     if not fits_json(server):
         raise OptionsError(f"{where} has values that JSON cannot express", field="mcp_servers")

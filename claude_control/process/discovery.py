@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -138,10 +139,12 @@ class _Search:
 
     def problem(self, path: str) -> str | None:
         """Return why the file cannot be run, None if it can."""
-        if os.path.isdir(path):
-            return f"{path} is a directory"
-        if not os.path.exists(path):
+        try:
+            mode = os.stat(path).st_mode
+        except (OSError, ValueError):
             return f"{path} does not exist"
+        if stat.S_ISDIR(mode):
+            return f"{path} is a directory"
         if path.endswith(_SCRIPTS):
             return self.script_problem(path)
         if not os.access(path, os.X_OK):
@@ -188,8 +191,11 @@ def _bundled() -> str | None:
 
 def _shebang(path: str) -> list[str] | None:
     try:
-        with open(path, "rb") as file:
-            line = file.read(_SHEBANG_BYTES).partition(b"\n")[0]
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            line = os.read(fd, _SHEBANG_BYTES).partition(b"\n")[0]
+        finally:
+            os.close(fd)
     except OSError:  # it may be run without being readable
         return None
     return os.fsdecode(line[2:]).split() if line.startswith(b"#!") else None

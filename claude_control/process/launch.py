@@ -4,13 +4,17 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline, Latch, wait_event
 from claude_control.process import watch
 from claude_control.process.descriptors import Descriptor
 
-__all__ = ["launch", "uninterrupted"]
+__all__ = ["OwnThread", "launch", "uninterrupted"]
 
 T = TypeVar("T")
+
+
+class OwnThread(threading.Thread):
+    """A thread that no Ctrl-C or asynchronous exception strikes: no user knows of it."""
 
 
 def launch(
@@ -45,12 +49,14 @@ def launch(
 
 
 def uninterrupted(make: Callable[[], T], undo: Callable[[T], None]) -> T:
-    """Return `make()`, called where no Ctrl-C or asynchronous exception lands: in the watch thread.
+    """Return `make()`, called where no Ctrl-C or asynchronous exception lands: here, or else in the watch thread.
 
     Python runs signal handlers right after the fork returned and before its pid is stored, so an interrupted `Popen`
     leaves a child that nobody knows of. If this wait is interrupted, what `make` made is undone by whoever learns of
     it last.
     """
+    if isinstance(threading.current_thread(), OwnThread):
+        return make()
     birth = _Birth(make, undo)
     try:
         watch.call_later(0, birth.run)
@@ -71,7 +77,7 @@ class _Birth(Generic[T]):
         self._made: list[T] = []
         self._error: BaseException | None = None
         self._abandoned = False
-        self.done = threading.Event()
+        self.done = Latch()
 
     def run(self) -> None:
         """Make it; in the watch thread."""

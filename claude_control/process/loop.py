@@ -30,7 +30,10 @@ def guarded(function: Callable[[], object], what: str) -> None:
 
 
 class Loop:
-    """Selector, wake-up pipe and the processes that are followed. Everything but `wake` belongs to the watch thread."""
+    """Selector, wake-up pipe and the processes that are followed.
+
+    Everything but `wake` and `add` belongs to the watch thread.
+    """
 
     def __init__(self) -> None:
         self.watched: set[Watched] = set()
@@ -66,14 +69,14 @@ class Loop:
                 self._close_stderr(watched)
 
     def add(self, watched: Watched) -> None:
-        """Follow a process."""
+        """Follow a process. Called in any thread, under the watch's lock: a selector may get more while it waits."""
         self.watched.add(watched)
         if watched.stderr is not None:
             serve = functools.partial(self._read_stderr, watched)
             self.selector.register(watched.stderr.fd, selectors.EVENT_READ, serve)
         if watched.pidfd is not None:
             serve = functools.partial(self._look_for_exit, watched)
-            self.selector.register(watched.pidfd.fd, selectors.EVENT_READ, serve)
+            self.selector.register(watched.pidfd.fd, selectors.EVENT_READ, serve)  # last: from here on it may be over
         else:
             self._polled.add(watched)
 
@@ -147,3 +150,4 @@ class Loop:
         is_open = watched.stderr is not None and watched.stderr.fd >= 0
         if watched.exit is not None and not is_open:
             self.watched.discard(watched)
+            watched.over = True

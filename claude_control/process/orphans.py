@@ -6,11 +6,14 @@ instead. Processes are found in /proc: where there is none (macOS), nothing is g
 its environment or writes a title over it is not found.
 """
 
+import atexit
 import contextlib
+import functools
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Collection, Iterator
 
 from claude_control import log
@@ -22,13 +25,16 @@ from claude_control.process.launch import launch, uninterrupted
 from claude_control.process.pipes import write_quietly
 from claude_control.process.watched import Watched, open_pidfd
 
-__all__ = ["MARKER_VARIABLE", "guard", "new_marker", "release", "sweep"]
+__all__ = ["MARKER_VARIABLE", "end_idle", "guard", "new_marker", "release", "sweep"]
 
 MARKER_VARIABLE = _watchdog.KEY.decode().removesuffix("=")
 """The environment variable that carries a session's marker: CLAUDE_CONTROL_RUN."""
 
 SWEEP_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL for a tool that outlived its program."""
+
+LINGER = 0.2
+"""Seconds that the watchdog stays after the last session, for the next one: its start takes 10 ms of a processor."""
 
 _KILL_PATIENCE = 2.0  # seconds that a sweep goes on with SIGKILL: what survives that long sits in the kernel
 _END_PATIENCE = 1.0  # seconds that the system gets to end the watchdog, which takes less than one millisecond
@@ -43,16 +49,24 @@ def new_marker() -> str:
 
 
 def guard(marker: str) -> bool:
-    """Let the watchdog end whatever carries the marker if this process dies; call it before the program is started.
+    """Let the watchdog end whatever carries the marker if this process dies.
 
     Never raises for a failure: it is logged, False is returned, and the session goes on unguarded.
     """
     return _guard.add(marker)
 
 
-def release(marker: str) -> None:
-    """Undo `guard`; idempotent. With the last marker the watchdog ends, and it is gone when this returns."""
-    _guard.remove(marker)
+def release(markers: str | Collection[str]) -> None:
+    """Undo `guard` for a marker, or several; idempotent.
+
+    Some time after the last one the watchdog ends, or with the interpreter if that is sooner.
+    """
+    _guard.remove([markers] if isinstance(markers, str) else markers)
+
+
+def end_idle() -> None:
+    """End the watchdog now if it only waits for the next session; it is gone when this returns."""
+    _guard.end_idle()
 
 
 def sweep(markers: str | Collection[str], *, grace: float = SWEEP_GRACE) -> list[int]:
@@ -61,7 +75,8 @@ def sweep(markers: str | Collection[str], *, grace: float = SWEEP_GRACE) -> list
     Returns the pids that were signalled; takes at most 2 seconds more. Spares this process and its ancestors.
     """
     wanted = {os.fsencode(marker) for marker in ([markers] if isinstance(markers, str) else markers) if marker}
-    if not wanted or not _has_proc():
+    # The ancestors are looked up only where something is left, which is rare.
+    if not wanted or not _has_proc() or not _watchdog.carriers(wanted, _guard.pids):
         return []
     ended, left = _watchdog.sweep(wanted, _watchdog.lineage(os.getpid()), grace, grace + _KILL_PATIENCE)
     if left:
@@ -78,6 +93,11 @@ class _Watchdog:
         self._watched, self._stdin = uninterrupted(lambda: self._start(interpreter), self._undo)
 
     @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._watched.pid
+
+    @property
     def exit(self) -> Exit | None:
         """How it ended, None while it runs."""
         return self._watched.exit
@@ -91,11 +111,14 @@ class _Watchdog:
             return False
 
     def end(self) -> None:
-        """End it; it is gone when this returns."""
+        """End it, without waiting."""
         self._wanted = False
         self._stdin.close()
         # It keeps nothing, so it need not notice by itself, which takes 15 ms when it has only just been started.
         self._watched.signal(signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Wait until it is gone."""
         wait_event(self._watched.exited, Deadline(_END_PATIENCE))
         watch.forget(self._watched)
 
@@ -139,6 +162,14 @@ class _Guard:
         self._markers: dict[str, None] = {}  # ordered
         self._watchdog: _Watchdog | None = None
         self._unusable: set[str] = set()  # interpreters that cannot run the watchdog
+        self._idle_since = 0.0
+        self._timer: watch.Timer | None = None  # will look whether the watchdog is idle
+
+    @property
+    def pids(self) -> set[int]:
+        """The watchdog's pid, which carries nothing, and may just be starting, when it is slow to look at."""
+        watchdog = self._watchdog
+        return {watchdog.pid} if watchdog is not None and watchdog.exit is None else set()
 
     def add(self, marker: str) -> bool:
         """Guard a marker; False if there is no watchdog to do it."""
@@ -148,27 +179,66 @@ class _Guard:
             if not self._hooked:
                 self._hooked = True
                 forks.on_fork_in_child(self._reset)
+                atexit.register(self.end_idle)
             self._markers[marker] = None
             if self._watchdog is not None and self._watchdog.send(f"+{marker}\n"):
                 return True
             return self._restart()
 
-    def remove(self, marker: str) -> None:
-        """Guard a marker no more."""
-        if not self._hooked or marker not in self._markers:
+    def remove(self, markers: Collection[str]) -> None:
+        """Guard these markers no more."""
+        if not self._hooked or not any(marker in self._markers for marker in markers):
             return
         with self._lock:
-            self._markers.pop(marker, None)
+            self._idle_since = time.monotonic()
+            if self._timer is None and self._watchdog is not None:
+                self._look_later(LINGER)  # first: Ctrl-C may land anywhere
+            for marker in markers:
+                self._markers.pop(marker, None)
             if self._watchdog is not None:
-                self._watchdog.send(f"-{marker}\n")  # if it is not heard: nobody will carry that marker again
-            if not self._markers:
-                self._end()
+                # At once, for tools may be meant to live on.
+                self._watchdog.send("".join(f"-{marker}\n" for marker in markers))
+
+    def _look_later(self, seconds: float) -> None:
+        try:
+            self._timer = watch.call_later(seconds, self._end_if_idle)
+        except RuntimeError:  # no thread can be started: the interpreter is ending, and the watchdog will do so with it
+            return
+
+    def _end_if_idle(self) -> None:
+        # In the watch thread, for which whoever holds the lock may wait.
+        if not self._lock.acquire(blocking=False):
+            self._look_later(LINGER)
+            return
+        try:
+            self._timer = None
+            if self._markers or self._watchdog is None:
+                return
+            left = self._idle_since + LINGER - time.monotonic()
+            if left > 0:
+                self._look_later(left)
+            else:
+                self._watchdog.end()
+                self._watchdog = None
+        finally:
+            self._lock.release()
+
+    def end_idle(self) -> None:
+        """End a watchdog that has nothing to guard; it is gone when this returns."""
+        with self._lock:
+            if self._markers:
+                return
+            timer, self._timer = self._timer, None
+            if timer is not None:
+                timer.cancel()
+            self._end()
 
     def _end(self) -> None:
         watchdog, self._watchdog = self._watchdog, None
         if watchdog is None:
             return
         watchdog.end()
+        watchdog.wait()
         if watchdog.exit is not None and (watchdog.exit.code or 0) > 0:
             self._unusable.add(watchdog.interpreter)  # it did not die of a signal, so it would fail again
 
@@ -194,18 +264,24 @@ class _Guard:
         return False
 
 
+@functools.cache
 def _has_proc() -> bool:
     return os.path.exists("/proc/self/environ")
 
 
 def _interpreters() -> Iterator[str]:
     """Yield what may be a Python, best first; a program that embeds one is none, although sys.executable names it."""
-    import shutil  # slow to import, and needed once
-
     beside = os.path.join(sys.base_prefix, "bin", "python3")
-    for path in dict.fromkeys((sys.executable, beside, shutil.which("python3"))):
-        if path and os.path.basename(path).startswith(("python", "pypy")) and os.access(path, os.X_OK):
-            yield path
+    yield from filter(_is_python, dict.fromkeys((sys.executable, beside)))
+    import shutil  # slow to import, and hardly ever needed
+
+    found = shutil.which("python3")
+    if found and found not in (sys.executable, beside) and _is_python(found):
+        yield found
+
+
+def _is_python(path: str) -> bool:
+    return bool(path) and os.path.basename(path).startswith(("python", "pypy")) and os.access(path, os.X_OK)
 
 
 _guard = _Guard()

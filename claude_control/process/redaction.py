@@ -1,5 +1,6 @@
 """A command line for people: what it says that may be secret is left out."""
 
+import functools
 import shlex
 from collections.abc import Sequence
 
@@ -21,9 +22,12 @@ _OPEN_FLAGS = frozenset(
 def redact_command(argv: Sequence[str]) -> str:
     """Return a command line for people: quoted for a shell, without what may be secret."""
     before = ["", *argv]  # what follows a bare "--token" is one
-    return shlex.join(
-        "…" if _names_secret(before[place]) else _redacted(argument) for place, argument in enumerate(argv)
-    )
+    return " ".join(_shown(argument, _names_secret(before[place])) for place, argument in enumerate(argv))
+
+
+@functools.lru_cache(maxsize=64)  # sessions are started with the same arguments, but for their ids
+def _shown(argument: str, is_secret: bool) -> str:
+    return shlex.quote("…" if is_secret else _redacted(argument))
 
 
 def _redacted(argument: str) -> str:
@@ -37,6 +41,7 @@ def _redacted(argument: str) -> str:
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
 
 
+@functools.lru_cache(maxsize=64)
 def _names_secret(argument: str) -> bool:
     bare = argument.startswith("-") and "=" not in argument
     return bare and bool(log.redact({argument: 0}) != {argument: 0})

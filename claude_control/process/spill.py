@@ -8,7 +8,6 @@ import contextlib
 import os
 import re
 import stat
-import tempfile
 import threading
 
 from claude_control import log
@@ -50,6 +49,8 @@ class SpillFiles:
             _write_new(path, data)
         except OSError as error:
             self.close()
+            import tempfile
+
             text = f"cannot write a temporary file in {tempfile.gettempdir()}: {error.strerror}"
             raise SpawnError(f"{text}; TMPDIR names another place") from error
         return path
@@ -70,6 +71,8 @@ class SpillFiles:
 
     def _made(self) -> str:
         if self._directory is None:
+            import tempfile  # slow to import, and most sessions need no file
+
             root = tempfile.gettempdir()
             _sweep_once(root)
             self._directory = tempfile.mkdtemp(prefix=f"{_PREFIX}-{_identity()}-", dir=root)
@@ -79,6 +82,8 @@ class SpillFiles:
 
 def overflow_file() -> int:
     """Return the descriptor of a temporary file that has no name, so that it is gone when it is closed."""
+    import tempfile
+
     descriptor, path = tempfile.mkstemp(prefix=f"{_PREFIX}-")
     os.unlink(path)
     return descriptor

@@ -1,6 +1,5 @@
 """What carries bytes to and from the program: the Transport protocol and the one that runs it as a child process."""
 
-import contextlib
 import os
 import signal
 import sys
@@ -123,7 +122,8 @@ class SubprocessTransport:
         Its stderr has been read by then as far as it had come.
         """
         forks.require_owner(self._owner, "this program")
-        return self._watched.exit if wait_event(self._watched.exited, Deadline(timeout)) else None
+        exited = self._watched.exited
+        return self._watched.exit if exited.is_set() or wait_event(exited, Deadline(timeout)) else None
 
     def terminate(self) -> None:
         """Send SIGTERM to the program's process group; nothing when the program is gone."""
@@ -159,29 +159,50 @@ class SubprocessTransport:
         on_stderr: Callable[[bytes], None] | None,
         on_exit: Callable[[Exit], None] | None,
     ) -> Self:
-        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-            stdin, stdout, stderr = _pipe(theirs, ours), _pipe(ours, theirs), _pipe(ours, theirs)
-            pid = launch(argv, env=env, cwd=cwd, stdin=stdin[0], stdout=stdout[1], stderr=stderr[1])
-            ours.pop_all()  # kept from here on; theirs are closed by the stack, so that the pipes end with the program
+        ours: list[Descriptor] = []
+        theirs: list[Descriptor] = []
+        try:
+            for mine, other in ((1, 0), (0, 1), (0, 1)):  # we write into stdin and read from stdout and stderr
+                ends = pipe()
+                ours.append(ends[mine])
+                theirs.append(ends[other])
+            pid = launch(argv, env=env, cwd=cwd, stdin=theirs[0], stdout=theirs[1], stderr=theirs[2])
+        except BaseException:
+            _close(ours)
+            raise
+        finally:
+            _close(theirs)  # so that the pipes end with the program
+        stdin, stdout, stderr = ours
         pidfd = open_pidfd(pid, holders=2)  # the watch and the reader
-        watched = Watched(pid, pidfd=pidfd, stderr=stderr[0], on_stderr=on_stderr, on_exit=on_exit)
-        output, input_ = OutputPipe(stdout[0]), InputPipe(stdin[1])
+        watched = Watched(pid, pidfd=pidfd, stderr=stderr, on_stderr=on_stderr, on_exit=on_exit)
+        output, input_ = OutputPipe(stdout), InputPipe(stdin)
         output.attach(watched.exited, pidfd)
         input_.attach(watched.exited)
-        watch.follow(watched)
-        return cls(watched, input_, output, os.getpid())
+        transport = cls(watched, input_, output, os.getpid())
+        try:
+            watch.follow(watched)
+        except RuntimeError:  # there is no thread to be had that would collect it
+            transport._end_unwatched()
+            raise
+        return transport
+
+    def _end_unwatched(self) -> None:
+        self.kill()
+        os.waitpid(self.pid, 0)
+        self.close()
+        assert self._watched.stderr is not None
+        self._watched.stderr.close()
+        if self._watched.pidfd is not None:
+            self._watched.pidfd.let_go()
 
     def __repr__(self) -> str:
         state = self._watched.exit or "running"
         return f"<SubprocessTransport pid {self.pid} {state}{', closed' if self._closed else ''}>"
 
 
-def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple[Descriptor, Descriptor]:
-    """Open a pipe whose ends are closed with the stack of whoever they belong to."""
-    ends = pipe()
-    reading.callback(ends[0].close)
-    writing.callback(ends[1].close)
-    return ends
+def _close(descriptors: list[Descriptor]) -> None:
+    for descriptor in descriptors:
+        descriptor.close()
 
 
 def _undo(transport: SubprocessTransport) -> None:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline, Latch, wait_event
 from claude_control.process import forks
 from claude_control.process.loop import Loop, guarded
 from claude_control.process.timers import Timer, TimerQueue
@@ -34,32 +34,38 @@ class Watch:
         self._thread: threading.Thread | None = None
         self._ending: threading.Thread | None = None  # the last thread, which ends or has ended
         self._loop: Loop | None = None
-        self._arrivals: list[Watched] = []
-        self._departures: list[tuple[Watched, threading.Event]] = []
+        self._departures: list[tuple[Watched, Latch]] = []
         self._timers = TimerQueue()
         self._woken = False  # one byte in the wake-up pipe is enough
 
     def follow(self, watched: Watched) -> None:
         """Watch a child process from here on."""
         with self._lock:
-            self._arrivals.append(watched)
-            self._wake()
+            if self._thread is None:
+                self._start()
+            assert self._loop is not None
+            # Not left to the watch thread: to wake it would make two threads vie for the interpreter, in every open().
+            guarded(functools.partial(self._loop.add, watched), "arrival")
+            if watched.pidfd is None:
+                self._wake()  # to poll for its exit
 
     def forget(self, watched: Watched) -> None:
         """Close its stderr and wait until that is done; its exit is still collected.
 
         If it was the last thing to watch, the thread has ended when this returns.
         """
-        done = threading.Event()
+        done = None
         with self._lock:
-            if self._thread is None:
-                done.set()  # nothing is watched, so nothing is held of this one
-            else:
+            if self._thread is not None:  # else nothing is watched, so nothing is held of this one
+                if watched.over and self._has_more():
+                    return
+                done = Latch()
                 self._departures.append((watched, done))
                 self._wake()
         if threading.current_thread() in (self._thread, self._ending):
             return
-        wait_event(done, Deadline(_FORGET_PATIENCE))
+        if done is not None:
+            wait_event(done, Deadline(_FORGET_PATIENCE))
         if self._ending is not None:
             self._ending.join(_FORGET_PATIENCE)
 
@@ -80,8 +86,8 @@ class Watch:
     def _cancel(self, timer: Timer) -> bool:
         with self._lock:
             cancelled = self._timers.cancel(timer)
-            if cancelled and not self._timers:
-                self._wake()  # it may have been the last thing that kept the thread
+            if cancelled and not self._timers and not (self._loop and self._loop.watched):
+                self._wake()  # it may have been the last thing that kept the thread; one that watches something stays
         return cancelled
 
     def _wake(self) -> None:
@@ -132,24 +138,26 @@ class Watch:
         with self._lock:
             return self._timers.next
 
-    def _take(self, loop: Loop) -> list[threading.Event]:
+    def _take(self, loop: Loop) -> list[Latch]:
         """Do what there is to do; returns the events of those who wait for their departure."""
         with self._lock:
             self._woken = False
-            arrivals, self._arrivals = self._arrivals, []
             departures, self._departures = self._departures, []
             due = self._timers.due(time.monotonic())
-        for watched in arrivals:
-            guarded(functools.partial(loop.add, watched), "arrival")
         for watched, _ in departures:
             guarded(functools.partial(loop.drop, watched), "departure")
         for function in due:
             guarded(function, "timer")
         return [event for _, event in departures]
 
+    def _has_more(self) -> bool:
+        """Whether the thread has something to stay for. Under the lock."""
+        assert self._loop is not None
+        return bool(self._loop.watched or self._departures or self._timers)
+
     def _end_if_idle(self, loop: Loop) -> bool:
         with self._lock:
-            if loop.watched or self._arrivals or self._departures or self._timers:
+            if self._has_more():
                 return False
             # Under the lock: whoever comes next finds no thread, and starts one.
             self._ending, self._thread, self._loop = self._thread, None, None

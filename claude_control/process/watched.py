@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 from claude_control import log
+from claude_control.deadline import Latch
 from claude_control.process import forks
 from claude_control.process.descriptors import Descriptor, SharedDescriptor
 from claude_control.process.exits import Exit
@@ -24,6 +25,7 @@ class Watched:
     """One child process that the watch follows.
 
     `exited` is set when it has ended, was collected and its stderr was read as far as it had come; `exit` says how.
+    `over` says that the watch has told its exit, closed its stderr and holds nothing of it any more.
     """
 
     __slots__ = (
@@ -35,6 +37,7 @@ class Watched:
         "_truncated",
         "exit",
         "exited",
+        "over",
         "pid",
         "pidfd",
         "stderr",
@@ -53,7 +56,8 @@ class Watched:
         self.pidfd = pidfd
         self.stderr = stderr
         self.exit: Exit | None = None
-        self.exited = threading.Event()
+        self.exited = Latch()
+        self.over = False
         # Held while the pid is signalled or collected: after that it may be a stranger's. Reentrant for signal
         # handlers that close a session.
         self._pid_lock = threading.RLock()

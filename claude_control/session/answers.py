@@ -4,15 +4,13 @@ An entry is popped once: by the callback's answer, by the program's own cancel, 
 session. Only an answer and the denial of a time limit are written.
 """
 
-import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
 from claude_control.abort import AbortSignal
+from claude_control.records import define
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
 
@@ -22,19 +20,28 @@ REMEMBERED = 100
 """How many answered requests are known again when the program lists them: it had not read our answers yet."""
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class OpenRequest:
     """A request of the program that waits for our answer.
 
-    `denial` is what is written for it when it fails or runs out of time.
+    `denial` is what is written for it when it fails or runs out of time. It is itself the work that is handed to a
+    thread: `begin` is called with it, and finds in `about` what is asked.
     """
 
     request_id: str
     signal: AbortSignal
     denial: Callable[[str], dict[str, Any]]
     asks_person: bool = False
+    function: Any = None
+    """The user's, for logs."""
     timer: Any = None
-    function_name: str = ""
+    begin: Callable[["OpenRequest"], None] | None = None
+    about: Any = None
+
+    def __call__(self) -> None:
+        """Begin to answer it; on a thread of the pool."""
+        if self.begin is not None:
+            self.begin(self)
 
 
 class Answers:
@@ -136,20 +143,22 @@ class Answers:
         return f"<Answers {len(self)} open of {self.received}, {self.late} late>"
 
     def _take(self, request: OpenRequest) -> bool:
+        name = request.request_id
         with self._lock:
-            mine = self._open.get(request.request_id) is request
-            if mine:
-                del self._open[request.request_id]
-                self._answered.append(request.request_id)
-        if mine:
-            self._stop_timer(request)
-        return mine
+            if self._open.get(name) is not request:
+                return False
+            del self._open[name]
+            self._answered.append(name)
+        if request.timer is not None:
+            request.timer.cancel()
+        return True
 
     def _stop_timer(self, request: OpenRequest) -> None:
         if request.timer is not None:
             request.timer.cancel()
 
     def _send(self, line: bytes) -> None:
-        # A program that is gone or going is nothing to tell here: the reader tells it, with the exit status.
-        with contextlib.suppress(OSError):
+        try:
             self._write(line)
+        except OSError:  # a program that is gone or going is nothing to tell here: the reader tells it, with its exit
+            return

@@ -10,15 +10,16 @@ from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.log import error_text
 from claude_control.process import forks
+from claude_control.records import frozen
 from claude_control.session.answers import OpenRequest
-from claude_control.session.running import Runner
+from claude_control.session.running import Runner, name_of
 
 __all__ = ["AskContext", "Asker", "LateAnswer"]
 
 _log = log.get(__name__)
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class AskContext:
     """What `on_elicitation` and `on_user_dialog` are told beside the request.
 
@@ -74,22 +75,19 @@ class Asker:
         `read` makes the answer of what the callback returns, and raises `OptionsError` for what cannot be one.
         """
         function = self._function
-        open_request = self._runner.open(request_id, function, lambda _text: self._unanswered, asks_person=True)
+        open_request = self._runner.open(request_id, function, lambda _text: self._unanswered, True)
         if open_request is None:
             return
         if function is None:
             _log.info("person.nobody_asked", option=self._option)
             self._runner.answers.answer(open_request, self._unanswered)
             return
-        self._runner.submit(open_request, lambda: self._run(function, request, read, open_request))
+        self._runner.submit(open_request, self._run, (function, request, read))
 
-    def _run(
-        self,
-        function: Callable[[Any, AskContext], object],
-        request: Any,
-        read: Callable[[object], dict[str, Any]],
-        open_request: OpenRequest,
-    ) -> None:
+    def _run(self, open_request: OpenRequest) -> None:
+        if not self._runner.answers.is_open(open_request):
+            return
+        function, request, read = open_request.about
         owner = os.getpid()
         later: list[LateAnswer] = []
 
@@ -107,5 +105,5 @@ class Asker:
                 answer(returned)
         except BaseException as error:  # an unanswered request hangs the turn, whatever was raised
             text = error_text(error)
-            _log.warning("person.failed", option=self._option, function=open_request.function_name, error=text)
+            _log.warning("person.failed", option=self._option, function=name_of(open_request.function), error=text)
             self._runner.answers.answer(open_request, self._unanswered)

@@ -21,6 +21,7 @@ from claude_control.wire.inbound import (
     InboundRequest,
     MCPMessage,
     PermissionRequest,
+    UnknownRequest,
     UserDialog,
     read_request,
 )
@@ -48,10 +49,10 @@ class Callbacks:
     ) -> None:
         self._answers = answers
         runner = Runner(answers, pool)
-        self._permissions = Permissions(runner, options, session, stopping)
-        self._hooks = Hooks(runner, hooks, session, stopping, require, allow_bypass=options.allow_bypass)
-        self._elicitations = Elicitations(runner, options, session)
-        self._dialogs = Dialogs(runner, options, session)
+        permissions = Permissions(runner, options, session, stopping)
+        on_hooks = Hooks(runner, hooks, session, stopping, require, allow_bypass=options.allow_bypass)
+        elicitations = Elicitations(runner, options, session)
+        dialogs = Dialogs(runner, options, session)
         self.servers = ToolServers(
             options.mcp_servers,
             answers=answers,
@@ -61,31 +62,27 @@ class Callbacks:
             run_on_abort=runner.run_on_abort,
         )
         answers.on_end = self.servers.end
+        self._starts: Mapping[type, Callable[[Any], None]] = {
+            PermissionRequest: permissions.start,
+            HookCallback: on_hooks.start,
+            MCPMessage: self.servers.receive,
+            Elicitation: elicitations.start,
+            UserDialog: dialogs.start,
+        }
 
     def start(self, request: InboundRequest) -> None:
         """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
         try:
-            self._start(request)
+            start = self._starts.get(type(request))
+            if start is not None:
+                start(request)
+            elif isinstance(request, UnknownRequest):
+                _log.warning("request.unknown", subtype=request.subtype)
+                what = request.subtype or "this"
+                self._answers.refuse(request.request_id, f"claude_control does not answer {what} requests")
         except Exception as error:  # a request without an answer hangs its turn, or lets a tool run
             _log.error("request.broken", kind=type(request).__name__, error=error_text(error))
             self._answers.fail(request.request_id, f"claude_control could not ask: {error_text(error)}")
-
-    def _start(self, request: InboundRequest) -> None:
-        if isinstance(request, PermissionRequest):
-            self._permissions.start(request)
-        elif isinstance(request, HookCallback):
-            self._hooks.start(request)
-        elif isinstance(request, MCPMessage):
-            self.servers.receive(request)
-        elif isinstance(request, Elicitation):
-            self._elicitations.start(request)
-        elif isinstance(request, UserDialog):
-            self._dialogs.start(request)
-        else:
-            _log.warning("request.unknown", subtype=request.subtype)
-            self._answers.refuse(
-                request.request_id, f"claude_control does not answer {request.subtype or 'this'} requests"
-            )
 
     def resume(self, frame: dict[str, Any]) -> None:
         """Begin to answer the requests that an answer to initialize lists as open, and that are not here."""

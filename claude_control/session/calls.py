@@ -2,13 +2,11 @@
 
 import contextlib
 import copy
-import os
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 from claude_control import log
-from claude_control.deadline import Deadline, wait_future
+from claude_control.deadline import Deadline
 from claude_control.errors import (
     AbortedError,
     ClaudeControlError,
@@ -16,13 +14,12 @@ from claude_control.errors import (
     ControlTimeoutError,
     WaitTimeoutError,
 )
-from claude_control.session.pending import PendingReplies
+from claude_control.session.pending import Awaited, PendingReplies
 from claude_control.session.writer import Ticket, Writer
 from claude_control.unset import UNSET, Unset
 from claude_control.wire import envelope
-from claude_control.wire.envelope import Reply
 from claude_control.wire.framing import encode
-from claude_control.wire.requests import Request
+from claude_control.wire.requests.base import Request, encode_body
 
 __all__ = ["Calls", "PendingReply"]
 
@@ -30,22 +27,20 @@ T = TypeVar("T")
 _GIVEN_UP = "the request is given up; `timeout`, or the option `control_timeout`, lets it take longer"
 
 
-class PendingReply(Generic[T]):
+class PendingReply(Awaited, Generic[T]):
     """A control request that was sent and whose answer may not be there yet."""
 
-    def __init__(
-        self, calls: "Calls", request: Request[T], request_id: str, future: "Future[Reply]", ticket: Ticket | None
-    ) -> None:
+    __slots__ = ("__weakref__", "_calls", "_request", "_ticket")
+
+    def __init__(self, calls: "Calls", request: Request[T]) -> None:
+        self.request_id, self._outcome, self._waiters = "", None, []  # as super() does, which takes longer
         self._calls = calls
         self._request = request
-        self._future = future
-        self.request_id = request_id
-        """The id that it has on the wire."""
-        self._ticket = ticket
+        self._ticket: Ticket | None = None
 
     def done(self) -> bool:
         """Tell whether the answer, or the end of the session, is there."""
-        return self._future.done()
+        return self._outcome is not None
 
     def cancel(self) -> bool:
         """Give the request up; returns False if it was answered before. `result()` then raises `AbortedError`."""
@@ -59,24 +54,28 @@ class PendingReply(Generic[T]):
         time is up (the request goes on), `ControlRequestError` for an answer that says error, and what ended the
         session if it ended.
         """
-        seconds = self._calls.timeout if timeout is UNSET else timeout
-        with self._calls.interruptible:
-            if not wait_future(self._future, Deadline(seconds)):
-                what = self._request.subtype
-                text = f"{what} has no answer within {seconds:g} seconds; it goes on: wait again, or cancel() it"
-                raise WaitTimeoutError(text, timeout=seconds)
+        if self._outcome is None:
+            seconds = self._calls.timeout if timeout is UNSET else timeout
+            with self._calls.interruptible:
+                if not self._wait(Deadline(seconds)):
+                    what = self._request.subtype
+                    text = f"{what} has no answer within {seconds:g} seconds; it goes on: wait again, or cancel() it"
+                    raise WaitTimeoutError(text, timeout=seconds)
         return self._read()
 
     def _read(self) -> T:
-        error = self._future.exception()
+        outcome, request = self._outcome, self._request
+        if isinstance(outcome, Exception):
+            raise copy.copy(outcome) from outcome.__cause__  # each waiter gets its own traceback
+        assert outcome is not None
+        response, error, code = envelope.read_reply(outcome)
         if error is not None:
-            raise copy.copy(error) from error.__cause__  # each waiter gets its own traceback
-        reply, subtype = self._future.result(), self._request.subtype
-        if reply.error is not None:
-            said = str(log.redact(reply.error))
+            said, subtype = str(log.redact(error)), request.subtype
             text = f"the program answered {subtype} with an error: {said}"
-            raise ControlRequestError(text, subtype=subtype, text=said, code=reply.code)
-        return self._request.reply(envelope.expect_dict(reply.response, subtype))
+            raise ControlRequestError(text, subtype=subtype, text=said, code=code)
+        if response.__class__ is not dict:
+            raise envelope.odd_payload(response, request.subtype)
+        return request.reply(response)
 
     def __repr__(self) -> str:
         return f"<PendingReply {self._request.subtype} {self.request_id} {'done' if self.done() else 'waiting'}>"
@@ -113,20 +112,20 @@ class Calls:
     ) -> PendingReply[T]:
         """Send a request and return at once; `direct` and `wanted` are those of `Writer.put`."""
         self._check(request)
-        body = request.body()
-        tail = os.urandom(4).hex()
+        body = encode_body(request)
+        reply = PendingReply(self, request)
         try:
-            request_id, future = self.pending.register(tail)
-            line = encode(envelope.request(request_id, body))
-            ticket = self._writer.put(line, direct=direct, on_error=self._broken_pipe, wanted=wanted)
-            return PendingReply(self, request, request_id, future, ticket)
+            self.pending.register(reply)
+            line = envelope.request(reply.request_id, body)
+            reply._ticket = self._writer.put(line, direct=direct, on_error=self._broken_pipe, wanted=wanted)
+            return reply
         except OSError as error:
-            self.pending.forget(tail)
+            self.pending.pop(reply.request_id)
             if not direct:
                 raise
             raise self._broken_pipe(error) from error
-        except BaseException:  # struck from outside, perhaps before the id was known here
-            self.pending.forget(tail)
+        except BaseException:  # struck from outside
+            self.pending.pop(reply.request_id)
             raise
 
     def post(self, request: Request[Any]) -> None:
@@ -151,8 +150,11 @@ class Calls:
         reply = None
         try:
             reply = self.submit(request, wanted=wanted)
-            with self.interruptible:
+            try:
                 self._wait(reply, deadline, seconds)
+            except KeyboardInterrupt:
+                self.interruptible.interrupt()
+                raise
         except BaseException:
             if reply is not None:
                 self.give_up(reply)
@@ -164,7 +166,7 @@ class Calls:
         if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
             text = f"{subtype} could not be written in time: the program does not read its input; {_GIVEN_UP}"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
-        if not wait_future(reply._future, deadline):
+        if not reply._wait(deadline):
             text = f"the program did not answer {subtype} within {seconds:g} seconds; {_GIVEN_UP}"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
 
@@ -172,7 +174,7 @@ class Calls:
         """Forget a request, and withdraw it where the program knows that; returns False if it was answered."""
         if self.pending.pop(reply.request_id) is None:
             return False
-        reply._future.set_exception(AbortedError("the request was given up", reason="cancelled"))
+        reply._settle(AbortedError("the request was given up", reason="cancelled"))
         if reply._ticket is not None and self._writer.withdraw(reply._ticket):
             return True  # never written: there is nothing to withdraw
         if self._knows_cancel():

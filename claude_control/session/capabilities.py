@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import attrs
-
+from claude_control.records import frozen
 from claude_control.wire.conformance import SUBTYPES
 from claude_control.wire.requests import Request
 from claude_control.wire.support import CURRENT, Program
@@ -11,7 +10,7 @@ from claude_control.wire.support import CURRENT, Program
 __all__ = ["Capabilities"]
 
 
-@attrs.frozen
+@frozen
 class Capabilities:
     """What the running program can do.
 

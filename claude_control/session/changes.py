@@ -13,8 +13,9 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()  # guards the count; held for a moment only, so the reader may take it
+        self._changed = threading.Condition()  # held for a moment only, so the reader may take it
         self._count = 0
+        self._waiting = 0  # changed with the lock held
 
     @property
     def count(self) -> int:
@@ -22,13 +23,18 @@ class Changes:
         return self._count
 
     def tell(self) -> None:
-        """Count a change and wake those who wait."""
-        with self._changed:
-            self._count += 1
-            self._changed.notify_all()
+        """Count a change and wake those who wait; takes no lock while there is none, as for nearly every message."""
+        self._count += 1  # two at a time may count as one, but never as none
+        if self._waiting:  # who comes now sees the new count
+            with self._changed:
+                self._changed.notify_all()
 
     def wait(self, since: int, seconds: float | None) -> None:
         """Wait for a change since the count `since`, for so many seconds at the most; None for ever."""
         with self._changed:
-            if self._count == since:
-                self._changed.wait(seconds)
+            self._waiting += 1
+            try:
+                if self._count == since:
+                    self._changed.wait(seconds)
+            finally:
+                self._waiting -= 1

@@ -12,6 +12,7 @@ from claude_control import log
 from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import ClaudeControlError
 from claude_control.process.stopping import stop
+from claude_control.session.belongings import give_back
 from claude_control.session.connection import Connection
 from claude_control.wire.requests import Interrupt
 
@@ -66,6 +67,7 @@ def _climb(mine: Sequence[Connection], deadline: Deadline, *, exiting: bool) -> 
     callbacks = deadline.sooner(0.0 if exiting else CALLBACK_PATIENCE)
     for connection in mine:
         connection.settle(deadline, callbacks)
+    give_back(mine)
 
 
 def _wait_for_turns(connection: Connection, deadline: Deadline) -> None:

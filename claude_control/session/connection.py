@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from claude_control import log
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline, Latch, wait_event
 from claude_control.errors import (
     ClaudeControlError,
     ProtocolError,
@@ -27,13 +27,13 @@ from claude_control.process import forks
 from claude_control.process.bounded import call_bounded
 from claude_control.process.stopping import stop
 from claude_control.process.transport import Exit, SubprocessTransport, Transport
-from claude_control.session import living
 from claude_control.session.answers import Answers
+from claude_control.session.belongings import Belongings
 from claude_control.session.callbacks import Callbacks
 from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
 from claude_control.session.exited import exited_error
-from claude_control.session.facts import TELLING, SessionFacts
+from claude_control.session.facts import SessionFacts
 from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
 from claude_control.session.pending import REQUEST_PREFIX
@@ -79,7 +79,7 @@ class Connection:
         command: str,
         open_file: Callable[[], int],
         find_version: Callable[[], str | None],
-        give_back: Callable[[bool], None],
+        belongings: Belongings,
         session_id: str | None,
         session: Callable[[], Any],
     ) -> None:
@@ -89,13 +89,13 @@ class Connection:
         self.command = command
         self.interruptible = Interruptible(self)
         self._owner = os.getpid()
-        self._give_back = give_back
+        self.belongings = belongings
         self._state_lock = threading.Lock()  # guards the three below
         self._error: Exception | None = None
         self._closing = False
         self.has_closer = False
         """Whether somebody closes it or has closed it; not if Ctrl-C has struck whoever began."""
-        self._ended = threading.Event()
+        self._ended = Latch()
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
@@ -104,17 +104,22 @@ class Connection:
         self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
-        self.conversation = Conversation(router, inbox_bytes=options.inbox_bytes, open_file=open_file)
+        self.reader = self._make_reader()
+        self.conversation = Conversation(
+            router,
+            inbox_bytes=options.inbox_bytes,
+            open_file=open_file,
+            decoded=self.reader.decoded,
+            tap=self.subscriptions.put,
+        )
         self.callbacks = self._make_callbacks(hooks, session)
         self.messages = Consumer(self.conversation.program, self)
         """Who reads what belongs to no turn of ours; one for all, so that none loses the other's place."""
-        self.conversation.tap = self.subscriptions.put  # type: ignore[method-assign]  # the one place where taps hang
         self.prompting = self._make_prompting()
-        self.reader = self._make_reader()
         self.kill_tools = True
         self.abandoned: list[str] = []
         """Names of callback threads that did not end when the session was closed."""
-        self.released = threading.Event()
+        self.released = Latch()
         """Set when the program is gone and everything that was held for it is given back."""
         self._thread = threading.Thread(target=self._read, name=f"claude-{name}-reader", daemon=True)
 
@@ -168,7 +173,7 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        self.check_owner()
+        forks.require_owner(self._owner, "this session")
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
@@ -243,22 +248,15 @@ class Connection:
         self.pool.start_no_thread()
 
     def settle(self, deadline: Deadline, callbacks: Deadline) -> None:
-        """Give back what the connection holds, once its program is gone: threads, descriptors, files, the guard.
-
-        Callbacks, whose signals have fired, have until `callbacks` to end; then they are abandoned.
-        """
+        """End the threads, once the program is gone; callbacks, whose signals have fired, have until `callbacks`."""
         self.join(deadline.sooner(_JOIN_PATIENCE))
-        self.end_closed()
+        if not self._ended.is_set():  # else the reader has told everybody
+            self.end_closed()
         self.pool.close()
         self.writer.join(deadline.sooner(_JOIN_PATIENCE))
         self.abandoned = self.pool.join(callbacks)
         if self.abandoned:
             _log.warning("callbacks.abandoned", threads=self.abandoned)
-        try:
-            self._give_back(self.kill_tools)
-        finally:
-            living.remove(self)
-            self.released.set()
 
     def join(self, deadline: Deadline) -> bool:
         """Wait for the reader to end; False when the time is up first."""
@@ -324,17 +322,20 @@ class Connection:
         return str(log.redact(tail)) if tail else ""
 
     def _deliver(self, items: list[Item]) -> None:
-        for _, frame, _ in items:
-            if type(frame) is dict and frame.get("type") in TELLING:
+        telling = self.facts.telling
+        for item in items:
+            frame = item[1] if type(item) is tuple else None  # a run of deltas tells nothing
+            if type(frame) is dict and frame.get("type") in telling:
                 self.facts.learn(frame)
         self.prompting.write_from_reader(self.conversation.deliver(items))
 
     def _control(self, kind: str, frame: dict[str, Any]) -> None:
         if kind == "control_response":
-            reply = envelope.read_reply(frame)
-            if reply is not None and reply.request_id.startswith(REQUEST_PREFIX):  # else it echoes an answer of ours
-                self.callbacks.resume(frame)
-                self.calls.pending.resolve(reply)
+            request_id = envelope.answered(frame)
+            if request_id is not None and request_id.startswith(REQUEST_PREFIX):  # else it echoes an answer of ours
+                if len(frame["response"]) > 3:  # more than an id, a subtype and a payload: requests that wait, perhaps
+                    self.callbacks.resume(frame)
+                self.calls.pending.resolve(request_id, frame)
         elif kind == "control_request":
             request = read_request(frame)
             if request is not None:

@@ -12,7 +12,7 @@ from claude_control.errors import AbortedError, SessionClosedError
 from claude_control.process.launch import uninterrupted
 from claude_control.session.changes import Changes
 from claude_control.session.evidence import NOTED, Evidence, is_command
-from claude_control.session.inbox import Inbox, Item, Newest
+from claude_control.session.inbox import Inbox, Item, Newest, One
 from claude_control.session.ledger import COUNTED, Ledger, Usage
 from claude_control.session.routing import Decision, Place, Router
 from claude_control.session.turn import TurnRecord
@@ -27,7 +27,7 @@ Action = Callable[[], None]
 
 @attrs.define(eq=False)
 class Delivery:
-    """What one chunk of output leads to: done in order, after the lock is released."""
+    """What some items lead to: done in order, after the lock is released."""
 
     actions: list[Action] = attrs.field(factory=list)
     tapped: list[Item] = attrs.field(factory=list)
@@ -55,7 +55,15 @@ class Conversation:
     The reader delivers; user threads ask, send and drop. One lock guards the router, the queue and the turn that runs.
     """
 
-    def __init__(self, router: Router, *, inbox_bytes: int, open_file: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        router: Router,
+        *,
+        inbox_bytes: int,
+        open_file: Callable[[], int],
+        decoded: Callable[[bytes], list[One]],
+        tap: Callable[[list[Item]], None],
+    ) -> None:
         self.router = router
         self.program = Newest(inbox_bytes)
         """What belongs to no turn of ours."""
@@ -63,10 +71,12 @@ class Conversation:
         """Told whenever a turn, a prompt or a message of the program may have changed what somebody waits for."""
         self._inbox_bytes = inbox_bytes
         self._open_file = open_file
+        self._decoded = decoded  # returns a line of a run as an item of its own, or nothing for a blank one
+        self._tap = tap  # hands items to the subscribers
         self._lock = threading.Lock()
         self._queue: deque[TurnRecord] = deque()
         self._current: TurnRecord | None = None
-        self._held: list[Item] = []
+        self._held: list[One] = []
         self._delivering = False  # what a chunk leads to is decided, and not all of it done
         self._ledger = Ledger()
         self._ended: Exception | None = None
@@ -181,7 +191,10 @@ class Conversation:
         with self._lock:
             self._delivering = True
             for item in items:
-                self._place(item, delivery)
+                if isinstance(item, list):
+                    self._place_run(item, delivery)
+                else:
+                    self._place(item, delivery)
             delivery.next_prompt = self._begin_next()
         failure: Exception | None = None
         for action in delivery.actions:
@@ -189,15 +202,13 @@ class Conversation:
                 action()
             except Exception as error:  # the others are due all the same: the end of a turn may be among them
                 failure = failure or error
-        self.tap(delivery.tapped)
+        if delivery.tapped:
+            self._tap(delivery.tapped)
         self._delivering = False  # before it is told
         self.changes.tell()
         if failure is not None:
             raise failure
         return delivery.next_prompt
-
-    def tap(self, items: list[Item]) -> None:
-        """Hand items to the subscribers; set by whoever keeps them."""
 
     def end(self, error: Exception | None, turn_error: Exception) -> None:
         """End every stream and turn.
@@ -247,7 +258,18 @@ class Conversation:
             record.drop(error)
         return dropped
 
-    def _place(self, item: Item, delivery: Delivery) -> None:
+    def _place_run(self, lines: list[bytes], delivery: Delivery) -> None:
+        """Send deltas to their place: undecoded to our turn once it runs, for no frame but a result ends that."""
+        for number, line in enumerate(lines):
+            if self.router.running and self._current is not None:
+                rest = lines[number:]
+                delivery.tapped.append(rest)
+                delivery.put(self._current.inbox, rest)
+                return
+            for item in self._decoded(line):
+                self._place(item, delivery)
+
+    def _place(self, item: One, delivery: Delivery) -> None:
         frame, usage = item[1], None
         if type(frame) is not dict:  # a message of the SDK's own: it stands where it would have stood
             decision = Decision(Place.TURN if self.router.running else Place.PROGRAM)
@@ -271,11 +293,12 @@ class Conversation:
         if decision.ends:
             self._end_turn(frame if decision.ended_by_result else None, usage, delivery)
 
-    def _put(self, place: Place, item: Item, delivery: Delivery) -> None:
+    def _put(self, place: Place, item: One, delivery: Delivery) -> None:
         if place is Place.TURN and self._current is not None:
             delivery.put(self._current.inbox, item)
-            if type(item[1]) is dict and item[1].get("type") in NOTED:
-                self._current.note(item[1])
+            frame = item[1]
+            if type(frame) is dict and frame.get("type") in NOTED:
+                self._current.note(frame)
         elif place in (Place.TURN, Place.PROGRAM):
             delivery.put(self.program, item)
 

@@ -55,12 +55,12 @@ class Evidence:
 
     def _note_assistant(self, frame: dict[str, Any]) -> None:
         self.spoken, self.ends_with_tool = True, False
-        if isinstance(frame.get("error"), str):
+        if "error" in frame and isinstance(frame["error"], str):
             self.error = frame["error"]
-        parameters, message = frame.get("api_error_params"), frame.get("message")
-        if isinstance(parameters, dict):
-            self._note_limit(parameters.get("rate_limit_info"))
-        if not isinstance(message, dict):
+        if "api_error_params" in frame and isinstance(frame["api_error_params"], dict):
+            self._note_limit(frame["api_error_params"].get("rate_limit_info"))
+        message = frame.get("message")
+        if message.__class__ is not dict or (message.get("stop_reason") != "refusal" and "stop_details" not in message):
             return
         self.refused = self.refused or message.get("stop_reason") == "refusal"
         details = message.get("stop_details")

@@ -5,10 +5,11 @@ from typing import Any
 from claude_control.session.gate import Gate
 from claude_control.session.tasks import TaskBook
 
-__all__ = ["TELLING", "SessionFacts"]
+__all__ = ["SessionFacts"]
 
-TELLING = ("system", "result", "assistant", "user")
-"""The types of frames to learn from. A tuple, not a set: an odd frame's type may be a list, which has no hash."""
+# Tuples, not sets: an odd frame's type may be a list, which has no hash.
+_TELLING = ("system", "result")
+_TELLING_OLD = (*_TELLING, "assistant", "user")
 
 
 class SessionFacts:
@@ -24,8 +25,13 @@ class SessionFacts:
         self.last_words: str | None = None
         """What the last result says went wrong: why the program exits, where it says so; None if all went well."""
 
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """The types of frames to learn from."""
+        return _TELLING if self._gate.program.modern else _TELLING_OLD
+
     def learn(self, frame: dict[str, Any]) -> None:
-        """Take over what a frame of one of the `TELLING` types says."""
+        """Take over what a frame of one of the `telling` types says."""
         kind, subtype = frame["type"], frame.get("subtype")
         if kind == "system" and subtype == "init":
             self._note_id(frame.get("session_id"))
@@ -36,8 +42,7 @@ class SessionFacts:
         elif kind == "system" and isinstance(subtype, str) and "task" in subtype:
             self.tasks.learn(frame)
         elif kind in ("assistant", "user"):
-            if not self._gate.program.modern:
-                self.tasks.learn_old(frame)
+            self.tasks.learn_old(frame)
         elif kind == "result":
             errors = frame.get("errors")
             said = errors if isinstance(errors, list) else [frame.get("result")] if frame.get("is_error") else []

@@ -6,7 +6,7 @@ from typing import Any
 
 from claude_control.errors import NotSupportedError, OptionsError, SpawnError
 from claude_control.wire.requests import Request
-from claude_control.wire.support import CURRENT, OLDEST, Program
+from claude_control.wire.support import CURRENT, MEASURED, OLDEST, Program
 
 __all__ = ["Gate"]
 
@@ -27,16 +27,22 @@ class Gate:
         self._allow_bypass = allow_bypass
         self._find_version = find_version
         self._asked = False
+        self._known = frozenset({OLDEST})  # the measured programs of which it is sure to know all
 
     def open(self, program: Program) -> None:
         """Take over what the answer to initialize told."""
-        self.program = program
         self.ready = True
+        self._learn(program)
 
     def note_version(self, version: str) -> None:
         """Take over the version that the program said in a later frame, or that `--version` printed."""
         if self.program.version is None:
-            self.program = Program(version, self.program.modern)
+            self._learn(Program(version, self.program.modern))
+
+    def _learn(self, program: Program) -> None:
+        self.program = program
+        if self.ready:
+            self._known = frozenset(version for version in MEASURED if program.knows(version))
 
     @property
     def knows_cancel(self) -> bool:
@@ -47,26 +53,30 @@ class Gate:
         """Raise `NotSupportedError` for what the program does not know, `OptionsError` for what it must not be told."""
         if request is self.handshake:
             return
+        subtype = request.subtype
         if (
-            request.subtype == "set_permission_mode"
+            subtype == "set_permission_mode"
             and request.body().get("mode") == "bypassPermissions"
             and not self._allow_bypass
         ):
             # 2.0.75 and 2.1.7 would take it from a session that was never launched for it
             raise OptionsError("bypassPermissions needs allow_bypass=True when the session is opened", field="mode")
         what, needs = request.needs()
-        if request.subtype == "initialize":
+        if subtype == "initialize":
             if len(request.body()) > 1:  # hooks of other ids would take the place of this session's
                 raise OptionsError("fields of initialize are sent by open() only", field="fields")
             what, needs = "reinitialize()", CURRENT
-        self.require(what, needs)
+        if needs not in self._known:
+            self.require(what, needs)
 
     def require(self, what: str, needs: str) -> None:
         """Raise `NotSupportedError` unless the program knows what the measured version `needs` brought.
 
         Which program it is tells its answer to initialize: until then it may be any.
         """
-        if not self.ready and needs != OLDEST:
+        if needs in self._known:
+            return
+        if not self.ready:
             text = f"{what} needs Claude Code {needs}, and which version runs is known after the handshake; ask then"
             raise NotSupportedError(text, what=what, needs=needs)
         if self._knows(needs):

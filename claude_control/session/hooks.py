@@ -4,6 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Any
 
 import attrs
@@ -12,8 +13,10 @@ from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.log import error_text
 from claude_control.process.watch import call_later
+from claude_control.records import frozen
 from claude_control.session.answers import OpenRequest
-from claude_control.session.running import Runner, own_copy
+from claude_control.session.running import Runner, name_of
+from claude_control.wire.copying import own_copy
 from claude_control.wire.hook_answers import answer_hook, needed_program
 from claude_control.wire.hooks import Hook, failed_hook
 from claude_control.wire.inbound import HookCallback
@@ -26,7 +29,7 @@ TOGETHER = 0.5
 _log = log.get(__name__)
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class HookContext:
     """What a hook is told beside its input: `signal` fires when its answer is no longer wanted."""
 
@@ -49,11 +52,13 @@ class Hooks:
         allow_bypass: bool,
     ) -> None:
         self._runner = runner
+        self._answers = runner.answers
         self._hooks = hooks
         self._session = session  # returns the Session, or None when it was dropped
         self._stopping = stopping  # called before an answer that ends the turn is written
         self._require = require  # raises NotSupportedError if the program is too old for what is named
         self._allow_bypass = allow_bypass
+        self._denials = {name: partial(failed_hook, hook) for name, hook in hooks.items()}
         self._rows = Rows()
 
     def start(self, request: HookCallback) -> None:
@@ -63,9 +68,9 @@ class Hooks:
             _log.warning("hook.unknown", callback_id=request.callback_id)
             unknown = self._runner.open(request.request_id, None, lambda _text: {})
             if unknown is not None:
-                self._runner.answers.answer(unknown, {})
+                self._answers.answer(unknown, {})
             return
-        open_request = self._runner.open(request.request_id, hook.function, lambda text: failed_hook(hook, text))
+        open_request = self._runner.open(request.request_id, hook.function, self._denials[request.callback_id])
         if open_request is None:
             return
         # What happens once is told to each callback with the same input; the request's own id may differ (2.1.332).
@@ -73,36 +78,40 @@ class Hooks:
         asked = time.monotonic()
         if hook.timeout is not None:
             open_request.timer = call_later(hook.timeout, lambda: self._timed_out(hook, open_request, row, asked))
-            if not self._runner.answers.is_open(open_request):  # it was closed meanwhile, and its timer not seen
+            if not self._answers.is_open(open_request):  # it was closed meanwhile, and its timer not seen
                 open_request.timer.cancel()
         if row is None:
-            self._runner.submit(open_request, lambda: self._run(hook, request, open_request))
+            self._runner.submit(open_request, self._run, (hook, request))
         elif self._rows.add(row, Waiting(hook, request, open_request, asked)):
             self._runner.pool.submit(lambda: self._run_row(row))
 
     def _run_row(self, row: Hashable) -> None:
         while (waiting := self._rows.next(row)) is not None:
-            if self._runner.answers.is_open(waiting.open_request):
-                self._run(waiting.hook, waiting.request, waiting.open_request)
+            waiting.open_request.about = waiting.hook, waiting.request
+            self._run(waiting.open_request)
 
-    def _run(self, hook: Hook, request: HookCallback, open_request: OpenRequest) -> None:
+    def _run(self, open_request: OpenRequest) -> None:
+        if not self._answers.is_open(open_request):
+            return
+        hook, request = open_request.about
         context = HookContext(open_request.signal, hook.event, self._session())
         try:
             output = hook.function(own_copy(request.input), request.tool_use_id, context)
             answer = answer_hook(hook.event, output, allow_bypass=self._allow_bypass)
-            self._require(*needed_program(hook.event, answer))
+            if answer:  # else it has no opinion, which every program takes
+                self._require(*needed_program(hook.event, answer))
             self._note_end(hook, open_request, answer)
-            self._runner.answers.answer(open_request, answer)
+            self._answers.answer(open_request, answer)
         except (
             BaseException
         ) as error:  # an unanswered request hangs the turn: SystemExit and KeyboardInterrupt fail too
-            _log.warning("hook.failed", function=open_request.function_name, error=error_text(error))
+            _log.warning("hook.failed", function=name_of(open_request.function), error=error_text(error))
             failed = failed_hook(hook, f"The {hook.event} hook failed: {error_text(error)}")
             self._note_end(hook, open_request, failed)
-            self._runner.answers.answer(open_request, failed)
+            self._answers.answer(open_request, failed)
 
     def _note_end(self, hook: Hook, open_request: OpenRequest, answer: Mapping[str, Any]) -> None:
-        if _ends_turn(hook.event, answer) and self._runner.answers.is_open(open_request):  # a late one ends nothing
+        if _ends_turn(hook.event, answer) and self._answers.is_open(open_request):  # a late one ends nothing
             self._stopping(hook.event)
 
     def _timed_out(self, hook: Hook, open_request: OpenRequest, row: Hashable, asked: float) -> None:
@@ -110,15 +119,15 @@ class Hooks:
         late = [waiting.open_request for waiting in self._rows.take(row, asked + TOGETHER)]
         for request in (*late, open_request):
             self._note_end(hook, request, failed_hook(hook, ""))
-            if self._runner.answers.time_out(
+            if self._answers.time_out(
                 request, f"The {hook.event} hook did not answer within {hook.timeout:g} seconds."
             ):
                 _log.warning(
-                    "hook.timed_out", hook_event=hook.event, function=request.function_name, seconds=hook.timeout
+                    "hook.timed_out", hook_event=hook.event, function=name_of(request.function), seconds=hook.timeout
                 )
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Waiting:
     """A callback that waits for its turn."""
 

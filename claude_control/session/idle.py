@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from claude_control.deadline import Deadline
 from claude_control.errors import NotSupportedError, ProcessExitedError, SessionClosedError, WaitTimeoutError
+from claude_control.session.reading import read_item
 from claude_control.unset import UNSET, Unset
-from claude_control.wire.messages import Message, decode
+from claude_control.wire.messages import Message
 from claude_control.wire.support import CURRENT
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def follow(connection: "Connection", deadline: Deadline) -> Iterator[Message]:
                 raise  # of background work that was cut short nobody else would tell
             return
         for item in batch or ():
-            yield decode(item) if type(item) is dict else item
+            yield read_item(item, connection.reader.late_decoder.decode)
         if seconds == 0.0 or batch is None:
             return
         if deadline.expired():

@@ -1,7 +1,9 @@
 """What the reader hands over to one consumer; it never makes the reader wait.
 
-Items are frames as decoded (dicts) or ready messages. Two policies: `Inbox` keeps everything, in memory up to a number
-of bytes and beyond it in an unlinked temporary file; `Newest` keeps the newest and says how many it dropped.
+A consumer gets frames (dicts), ready messages, and lines that nobody has decoded yet: deltas, of which there are
+thousands a second, take a quarter of the memory as bytes, and no time of the reader. `Item` is what comes in. Two
+policies: `Inbox` keeps everything, in memory up to a number of bytes and beyond it in an unlinked temporary file;
+`Newest` keeps the newest and says how many it dropped.
 """
 
 import os
@@ -11,25 +13,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
-from claude_control.wire.framing import Decoder
 from claude_control.wire.messages import MessagesDropped
 
-__all__ = ["Inbox", "Item", "Newest", "Stream"]
+__all__ = ["Inbox", "Item", "Newest", "One", "Stream"]
 
-Item = tuple[int, Any, bytes]
-"""Size in bytes, the frame or message, and its line (kept only where it goes to a file.
+One = tuple[int, Any, bytes]
+"""A frame or message with its size in bytes before it, and behind it its line, empty for what came on none."""
 
-Empty for what came on no line).
-"""
+Item = One | list[bytes]
+"""One frame or message, or else a run of lines that nobody has decoded, in order and never empty."""
 
 KEPT_NEWEST = 10_000
 """How many messages that nobody reads are kept."""
 
 READ_BACK = 1 << 20
-"""Bytes read from the file at once.
-
-About what is in memory twice, as bytes and decoded, while the consumer catches up.
-"""
+"""Bytes read from the file at once: what is in memory while the consumer catches up."""
 
 
 class Stream(Protocol):
@@ -87,7 +85,7 @@ class Inbox(_Waiting):
         super().__init__()
         self._budget = budget
         self._open_file = open_file  # returns the descriptor of a file without a name
-        self._items: list[Item] = []
+        self._items: list[Any] = []
         self._size = 0
         self._discarding = False
         self._spill: _Spill | None = None
@@ -97,8 +95,7 @@ class Inbox(_Waiting):
         if self._discarding:
             return
         with self._lock:
-            for item in items:
-                self._keep(item)
+            self._keep(items)
             self._changed.notify_all()
         if self._discarding:  # since just now
             self.discard()
@@ -109,8 +106,7 @@ class Inbox(_Waiting):
             if not self._wait(self._ready, deadline):
                 return []
             if self._items:
-                batch = [item[1] for item in self._items]
-                self._items, self._size = [], 0
+                batch, self._items, self._size = self._items, [], 0
                 return batch
             spill = self._spill
             if spill is None and not self._finished:
@@ -134,11 +130,23 @@ class Inbox(_Waiting):
     def _ready(self) -> bool:
         return bool(self._items) or self._spill is not None
 
-    def _keep(self, item: Item) -> None:
-        size, _, line = item
+    def _keep(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if isinstance(item, list):
+                self._keep_run(item)
+                continue
+            size, thing, line = item
+            if self._spill is None and self._size + size <= self._budget:
+                self._items.append(thing)
+                self._size += size
+            else:
+                self._overflow(size, thing, line)
+
+    def _overflow(self, size: int, item: Any, line: bytes) -> None:
+        """Keep an item in memory if it is the only one there, else in the file."""
         spill = self._spill  # read once: discard() may take it away meanwhile
-        if spill is None and (not self._items or self._size + size <= self._budget):
-            self._items.append((size, item[1], b""))  # the line itself is not needed any more
+        if spill is None and not self._items:
+            self._items.append(item)
             self._size += size
             return
         if spill is None:
@@ -146,7 +154,17 @@ class Inbox(_Waiting):
         if line:
             spill.write(line)
         else:
-            spill.insert(item[1])
+            spill.insert(item)
+
+    def _keep_run(self, lines: list[bytes]) -> None:
+        spill, size = self._spill, sum(map(len, lines))
+        if spill is not None:
+            spill.write(b"\n".join(lines))
+        elif self._size + size <= self._budget:
+            self._items += lines
+            self._size += size
+        else:
+            self._keep([(len(line), line, line) for line in lines])
 
     def _read_back(self, spill: "_Spill") -> list[Any]:
         batch, spill.position = spill.peek()
@@ -164,7 +182,6 @@ class _Spill:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._decoder = Decoder()
         self._end = 0  # of the last whole line
         self._inserted: list[tuple[int, Any]] = []  # (where in the file, item)
         self.position = (0, 0)
@@ -175,9 +192,9 @@ class _Spill:
         """Whether everything has been read."""
         return self.position == (self._end, len(self._inserted))
 
-    def write(self, line: bytes) -> None:
-        """Add a line. Raises OSError, and has then added nothing."""
-        view, end = memoryview(line + b"\n"), self._end
+    def write(self, lines: bytes) -> None:
+        """Add a line, or several with newlines between them. Raises OSError, and has then added nothing."""
+        view, end = memoryview(lines + b"\n"), self._end
         while view:
             written = os.pwrite(self._descriptor, view, end)
             end += written
@@ -198,8 +215,7 @@ class _Spill:
                 return [item], (start, index + 1)
             end = min(end, where)
         data = self._read_lines(start, end)
-        batch = [self._decoder.decode(line) for line in data.split(b"\n")[:-1]]
-        return batch, (start + len(data), index)
+        return data.split(b"\n")[:-1], (start + len(data), index)
 
     def _read_lines(self, start: int, end: int) -> bytes:
         """Return some whole lines, at least one if there are any."""
@@ -226,7 +242,7 @@ class Newest(_Waiting):
         super().__init__()
         self._budget = budget
         self._limit = limit
-        self._items: deque[Item] = deque()
+        self._items: deque[tuple[int, Any]] = deque()
         self._size = 0
         self._dropped = 0
 
@@ -234,8 +250,9 @@ class Newest(_Waiting):
         """Hand items over. Called by the reader."""
         with self._lock:
             for item in items:
-                self._items.append((item[0], item[1], b""))
-                self._size += item[0]
+                for kept in [(len(line), line) for line in item] if isinstance(item, list) else [item[:2]]:
+                    self._items.append(kept)
+                    self._size += kept[0]
             while len(self._items) > self._limit or (self._size > self._budget and len(self._items) > 1):
                 self._size -= self._items.popleft()[0]
                 self._dropped += 1

@@ -96,12 +96,15 @@ class Ledger:
         """Count a message, or more of it; returns its id."""
         if not isinstance(message, dict):
             return ""
-        name, model = message.get("id"), message.get("model")
+        name, model, usage = message.get("id"), message.get("model"), message.get("usage")
         if not isinstance(name, str) or not name or name in self._settled or model == "<synthetic>":
             return ""
-        known_model, known = self._messages.get(name, ("", {}))
-        counts = _larger(known, _tokens(message.get("usage"), _TOKENS))
-        self._messages[name] = (known_model or (model if isinstance(model, str) else ""), counts)
+        known = self._messages.get(name)
+        counts = _tokens(usage, _TOKENS)
+        if known is None:
+            self._messages[name] = (model if isinstance(model, str) else "", counts)
+        elif counts != known[1] or not known[0]:
+            self._messages[name] = (known[0] or (model if isinstance(model, str) else ""), _larger(known[1], counts))
         return name
 
     def _by_model_of_messages(self) -> dict[str, _Counts]:

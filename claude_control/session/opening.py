@@ -3,12 +3,10 @@
 import contextlib
 import contextvars
 import os
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from claude_control import log
 from claude_control.deadline import Deadline
 from claude_control.errors import (
     ClaudeControlError,
@@ -21,7 +19,6 @@ from claude_control.errors import (
 )
 from claude_control.options import Options
 from claude_control.process import orphans
-from claude_control.process.bounded import call_bounded
 from claude_control.process.command import (
     build_command,
     check_supported,
@@ -32,16 +29,18 @@ from claude_control.process.command import (
 from claude_control.process.diagnosis import spawn_function_error
 from claude_control.process.discovery import find_program
 from claude_control.process.environ import build_environment, initialize_timeout
+from claude_control.process.launch import OwnThread
 from claude_control.process.spill import SpillFiles, overflow_file
 from claude_control.process.stopping import stop
 from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.process.version import program_version
 from claude_control.session import living
+from claude_control.session.belongings import Belongings, give_back
 from claude_control.session.connection import Connection
 from claude_control.session.exited import SHOWN_WORDS
+from claude_control.session.greeting import Greeting
 from claude_control.session.routing import Router
 from claude_control.session.stderr import StderrLines
-from claude_control.wire import messages, requests
 from claude_control.wire.hooks import register_hooks
 from claude_control.wire.requests import Initialize, InitializeReply
 
@@ -52,7 +51,7 @@ ABANDON_PATIENCE = 0.5
 
 _METHODS = ("read", "write", "end_input", "wait", "terminate", "kill")  # what every transport has
 
-_log = log.get(__name__)
+Initialize().reply({})  # compiles what reads it here, and not while the first open() waits
 
 
 def open_connection(
@@ -60,7 +59,7 @@ def open_connection(
     session_id: str | None,
     session: Callable[[], Any],
     on_start: Callable[[Connection], None],
-) -> tuple[Connection, InitializeReply]:
+) -> tuple[Connection, Greeting]:
     """Start the program and complete the handshake; `on_start` gets the connection before that.
 
     Raises a `StartError`, and then nothing is left running.
@@ -70,12 +69,12 @@ def open_connection(
         living.add(connection)
         undo.callback(_abandon, connection)
         on_start(connection)
-        reply = _initialize(connection, options)
+        greeting = Greeting(_initialize(connection, options))
         undo.pop_all()  # from here on close() gives everything back
-    return connection, reply
+    return connection, greeting
 
 
-def open_apart(opening: "Future[tuple[Connection, InitializeReply]]", *arguments: Any) -> None:
+def open_apart(opening: "Future[tuple[Connection, Greeting]]", *arguments: Any) -> None:
     """Do `open_connection(*arguments)` in a thread of its own, and let `opening` have what comes of it.
 
     In a user's thread Ctrl-C and asynchronous exceptions would land between any two of its steps, such as the start of
@@ -90,7 +89,7 @@ def open_apart(opening: "Future[tuple[Connection, InitializeReply]]", *arguments
 
     context = contextvars.copy_context()  # callbacks see the opener's context variables
     try:
-        threading.Thread(target=context.run, args=(run,), name="claude-open", daemon=True).start()
+        OwnThread(target=context.run, args=(run,), name="claude-open", daemon=True).start()
     except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
         text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
         opening.set_exception(SpawnError(text))
@@ -103,23 +102,26 @@ def _start(
     files = SpillFiles()
     undo.callback(files.close)
     marker = orphans.new_marker()
-    environment = build_environment(options, os.environ, marker=marker)
     cwd = os.fspath(options.cwd) if options.cwd is not None else None
 
     def find_version() -> str | None:
+        # The environment is made anew, which is seldom: to keep it would cost each session 5 KiB.
+        environment = build_environment(options, os.environ, marker=marker)
         return program_version(program, environment, cwd=cwd, spawn=options.spawn)
 
     if flags_needing_version(options):
         _check_supported(options, find_version(), redact_command(program.command))
     argv = build_command(options, program, files, session_id=_chosen_id(options, session_id))
-    command = redact_command(argv)
     stderr = StderrLines(options.stderr)
     guarded = options.orphan_guard and options.spawn is None
     if guarded:
-        orphans.guard(marker)
         undo.callback(orphans.release, marker)
-    transport = _spawn(options, argv, environment, cwd, stderr)
+    transport = _spawn(options, argv, build_environment(options, os.environ, marker=marker), cwd, stderr)
     undo.callback(_end, transport)
+    if guarded:
+        # While the program starts. If we die before that, it sees the end of its input with nothing to do yet, and all
+        # measured versions end by themselves then; what outlives us is a turn at work.
+        orphans.guard(marker)
     _, hooks = register_hooks(options.hooks, options.hook_timeout)
     connection = Connection(
         transport,
@@ -127,10 +129,10 @@ def _start(
         name=marker[:8],
         router=Router(keep_echoes="replay-user-messages" in options.extra_args),
         hooks=hooks,
-        command=command,
+        command=redact_command(argv),
         open_file=overflow_file,
         find_version=find_version,
-        give_back=lambda kill_tools: _give_back(transport, files, marker, guarded=guarded, kill_tools=kill_tools),
+        belongings=Belongings(marker, guarded, files),
         session_id=session_id,
         session=session,
     )
@@ -175,8 +177,6 @@ def _initialize(connection: Connection, options: Options) -> InitializeReply:
     fields = initialize_fields(options)
     if config:
         fields["hooks"] = config
-    messages.preload()  # while the program starts
-    requests.preload()
     seconds = initialize_timeout(options, os.environ)
     connection.gate.handshake = request = Initialize(fields)
     try:
@@ -224,14 +224,4 @@ def _abandon(connection: Connection) -> None:
     connection.writer.close()
     _end(connection.transport)
     connection.settle(Deadline(3.0), Deadline(ABANDON_PATIENCE))
-
-
-def _give_back(transport: Transport, files: SpillFiles, marker: str, *, guarded: bool, kill_tools: bool) -> None:
-    if kill_tools:
-        killed = orphans.sweep(marker)
-        if killed:
-            _log.info("tools.ended", pids=killed)
-    if guarded:
-        orphans.release(marker)
-    files.close()
-    call_bounded(transport, "close")
+    give_back([connection])

@@ -1,64 +1,89 @@
-"""Our requests that have no answer yet: one map from request id to Future, under one lock."""
+"""Our requests that have no answer yet: one map from request id to whoever waits for it."""
 
 import copy
+import os
 import threading
-from concurrent.futures import Future
+from typing import Any
 
-from claude_control.wire.envelope import Reply
+from claude_control.deadline import Deadline, wait_lock
 
-__all__ = ["REQUEST_PREFIX", "PendingReplies"]
+__all__ = ["REQUEST_PREFIX", "Awaited", "PendingReplies"]
 
 REQUEST_PREFIX = "req_"
 """How the ids of our requests begin; the program's own are UUIDs."""
 
 
+class Awaited:
+    """A request and how it ended.
+
+    A Future would do, but costs more than all the rest of a call; and this one's waits can be struck from outside at
+    any step, for each thread that waits has a lock of its own, which nobody else takes.
+    """
+
+    __slots__ = ("_outcome", "_waiters", "request_id")
+
+    def __init__(self) -> None:
+        self.request_id = ""
+        """The id that it has on the wire."""
+        # The program's answer as a whole frame, or why there is none; None while it is waited for.
+        self._outcome: dict[str, Any] | Exception | None = None
+        self._waiters: list[threading.Lock] = []
+
+    def _settle(self, outcome: dict[str, Any] | Exception) -> None:
+        """Say how it ended. Done once, by whoever took it out of the map."""
+        self._outcome = outcome
+        for waiter in tuple(self._waiters):
+            waiter.release()
+
+    def _wait(self, deadline: Deadline) -> bool:
+        """Wait for the end; returns False when the time is up first."""
+        if self._outcome is not None:
+            return True
+        waiter = threading.Lock()
+        waiter.acquire()
+        self._waiters.append(waiter)
+        # Who settles it sets the outcome first and looks for waiters then; here it is the other way round.
+        if self._outcome is None and not wait_lock(waiter, deadline):
+            self._waiters.remove(waiter)
+        return self._outcome is not None
+
+
 class PendingReplies:
     """Matches answers to requests.
 
-    An entry is there before its request is written, and whoever pops it is the only one to resolve its Future, outside
-    of the lock.
+    An entry is there before its request is written, and whoever pops it is the only one to settle it, outside of the
+    lock.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards the three below
-        self._futures: dict[str, Future[Reply]] = {}
+        self._tail = os.urandom(4).hex()  # so that the ids of two sessions differ
+        self._lock = threading.Lock()  # guards what is registered; taking one out is a single step anyway
+        self._waiting: dict[str, Awaited] = {}
         self._failure: Exception | None = None
         self._count = 0
         self.late = 0
         """Answers that nobody waited for: second ones, and those that came after their request was given up."""
 
-    def register(self, tail: str) -> tuple[str, "Future[Reply]"]:
-        """Make an entry; returns its request id, `req_{n}_{tail}`, and its Future.
-
-        Raises what ended the session, if it has ended.
-        """
-        future: Future[Reply] = Future()
+    def register(self, entry: Awaited) -> None:
+        """Take up a request and give it its id, `req_{n}_{tail}`. Raises what ended the session, if it has ended."""
         with self._lock:
             if self._failure is not None:
                 raise copy.copy(self._failure)  # each caller gets its own traceback
-            request_id = f"{REQUEST_PREFIX}{self._count}_{tail}"
+            entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}_{self._tail}"
             self._count += 1
-            self._futures[request_id] = future
-        return request_id, future
+            self._waiting[request_id] = entry
 
-    def pop(self, request_id: str) -> "Future[Reply] | None":
+    def pop(self, request_id: str) -> Awaited | None:
         """Take an entry out; None if it is gone, or never was."""
-        with self._lock:
-            return self._futures.pop(request_id, None)
+        return self._waiting.pop(request_id, None)
 
-    def forget(self, tail: str) -> None:
-        """Take out the entry that was made with this tail, if there is one: whoever made it may not know its id."""
-        with self._lock:
-            for request_id in [one for one in self._futures if one.endswith(f"_{tail}")]:
-                del self._futures[request_id]
-
-    def resolve(self, reply: Reply) -> bool:
+    def resolve(self, request_id: str, answer: dict[str, Any]) -> bool:
         """Hand an answer to whoever waits for it; an answer that nobody waits for is counted. Called by the reader."""
-        future = self.pop(reply.request_id)
-        if future is None:
+        entry = self._waiting.pop(request_id, None)
+        if entry is None:
             self.late += 1
             return False
-        future.set_result(reply)
+        entry._settle(answer)
         return True
 
     def fail_all(self, error: Exception) -> None:
@@ -66,9 +91,10 @@ class PendingReplies:
         with self._lock:
             if self._failure is None:
                 self._failure = error
-            futures, self._futures = list(self._futures.values()), {}
-        for future in futures:
-            future.set_exception(error)
+        for request_id in tuple(self._waiting):
+            entry = self.pop(request_id)
+            if entry is not None:
+                entry._settle(error)
 
     @property
     def sent(self) -> int:
@@ -76,7 +102,7 @@ class PendingReplies:
         return self._count
 
     def __len__(self) -> int:
-        return len(self._futures)
+        return len(self._waiting)
 
     def __repr__(self) -> str:
         return f"<PendingReplies {len(self)} waiting, {self._count} made>"

@@ -1,10 +1,16 @@
 """The threads that run what a user gave us.
 
-Permission callbacks, hooks, on_abort functions, taps and stderr callbacks.
+Permission callbacks, hooks, tools, on_abort functions, taps and stderr callbacks.
+
+Theory of operation. Most callbacks return within microseconds, and then one thread does more than many, which would
+pass the interpreter's lock around at a switch of threads for each. But any may wait for a person. So work goes to the
+hot thread, the one that took the last piece, as long as it is brisk; a piece that finds it slow gets a thread of its
+own at once; and while work waits for a brisk one, a lookout sees to it that none waits for long.
 """
 
 import contextvars
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -20,11 +26,30 @@ The program itself asks for no more than some dozens at a time (parallel tools, 
 IDLE = 10.0
 """Seconds that a thread without work stays."""
 
+PATIENCE = 0.004
+"""Seconds for which a thread that took a piece of work is trusted to take the next one too, and between two looks of
+the lookout: what waits behind a callback that blocks waits for twice that, and for another look for each doubling of
+the number of threads. With less, a thread that just has to wait for its turn on a busy machine would look blocked."""
+
+BRISK = 0.0005
+"""Seconds that a piece takes at the most for its thread to be brisk."""
+
 _log = log.get(__name__)
 
 
+class _Worker:
+    """A thread of the pool, and the bell that wakes it."""
+
+    __slots__ = ("bell", "since")
+
+    def __init__(self) -> None:
+        self.bell = threading.Lock()
+        self.bell.acquire()  # held: who acquires it once more waits for `release`
+        self.since = 0.0  # when it took its piece; 0 before the first one since it was called
+
+
 class CallbackPool:
-    """Grows when every thread is busy, shrinks when they are idle.
+    """Grows when its threads are slow to take what waits, shrinks when they are idle.
 
     Its threads are daemons, so none ever holds up the interpreter's exit.
     """
@@ -32,25 +57,31 @@ class CallbackPool:
     def __init__(self, name: str) -> None:
         self._name = name
         self._context = contextvars.copy_context()  # the opener's: what a web view bound shows in its callbacks
-        self._lock = threading.Lock()  # guards the six below; taken by itself, as the writer's is
-        self._changed = threading.Condition(self._lock)
+        self._lock = threading.Lock()  # guards all below
         self._work: deque[Callable[[], None]] = deque()
-        self._idle = 0
+        self._idle: list[_Worker] = []  # the last that came is woken first, so that the others can end
         self._threads: set[threading.Thread] = set()
+        self._hot: _Worker | None = None  # who took the last piece, or was woken for it; None once it is idle
+        self._hot_since = 0.0
+        self._lookout: _Worker | None = None
+        self._taken = 0
         self._closed = False
         self._may_start = True
         self._made = 0
 
     def submit(self, function: Callable[[], None]) -> bool:
-        """Run `function` on a thread of its own as soon as one is to be had; returns False once the pool is closed."""
+        """Run `function` on a thread of the pool as soon as one is to be had; returns False once the pool is closed.
+
+        That is within some milliseconds, however long the others take, while fewer than `MAX_THREADS` run.
+        """
         with self._lock:
             if self._closed:
                 return False
             self._work.append(function)
-            if self._idle >= len(self._work):
-                self._changed.notify()
-            elif len(self._threads) < MAX_THREADS and self._may_start:
-                self._add_thread()
+            if self._hot is None or time.monotonic() - self._hot_since > PATIENCE:
+                self._call_one()
+            elif self._lookout is None:
+                self._post_lookout()
         return True
 
     def owns_this_thread(self) -> bool:
@@ -66,7 +97,8 @@ class CallbackPool:
         """Take no more work and let the threads end once what was taken is done. Idempotent."""
         with self._lock:
             self._closed = True
-            self._changed.notify_all()
+            while self._idle:
+                self._idle.pop().bell.release()
 
     def join(self, deadline: Deadline) -> list[str]:
         """Wait for the threads to end after `close()`.
@@ -74,42 +106,130 @@ class CallbackPool:
         Returns the names of those that would not: they are abandoned.
         """
         here = threading.current_thread()
-        for thread in list(self._threads):
-            if thread is not here and thread.ident is not None:  # None: Ctrl-C struck while it was being started
-                thread.join(deadline.remaining())
-        return sorted(thread.name for thread in list(self._threads) if thread is not here and thread.is_alive())
+        while True:  # what waits at the end may still get threads of its own
+            others = [thread for thread in list(self._threads) if thread is not here and thread.is_alive()]
+            if not others or deadline.expired():
+                return sorted(thread.name for thread in others)
+            others[0].join(deadline.remaining())
 
-    def _add_thread(self) -> None:
-        thread = threading.Thread(target=self._run, name=f"{self._name}-{self._made}", daemon=True)
+    # -- private: under the lock ---------------------------------------------------------------------------------------
+
+    def _call_one(self) -> bool:
+        """Have one more thread take work; False if none is to be had."""
+        if self._idle:
+            worker = self._idle.pop()
+            worker.since = 0.0
+            worker.bell.release()
+        else:
+            worker = _Worker()
+            if not self._start(worker):
+                return False
+        self._hot, self._hot_since = worker, time.monotonic()
+        return True
+
+    def _post_lookout(self) -> None:
+        if self._idle:
+            self._lookout = self._idle.pop()
+            self._lookout.bell.release()
+            return
+        self._lookout = worker = _Worker()  # first, because the thread looks whether it is this
+        posted = False
+        try:
+            posted = self._start(worker)
+        finally:  # Ctrl-C may strike in there
+            if not posted:
+                self._lookout = None
+
+    def _start(self, worker: _Worker) -> bool:
+        if len(self._threads) >= MAX_THREADS or not self._may_start:
+            return False
+        thread = threading.Thread(target=self._run, args=(worker,), name=f"{self._name}-{self._made}", daemon=True)
         self._made += 1
         self._threads.add(thread)
         try:
             thread.start()
         except RuntimeError:  # the interpreter is ending, or the system has no more threads: the work waits for another
             self._threads.discard(thread)
+            return False
+        return True
 
-    def _run(self) -> None:
-        while (function := self._next()) is not None:
-            try:
-                self._context.copy().run(function)  # a context is entered by one thread at a time
-            except BaseException as error:  # a callback's own errors were dealt with before; this is ours
-                _log.error("callback.broken", error=repr(error))
-            del function  # what it holds must not live until the next one comes
-        with self._lock:
-            self._threads.discard(threading.current_thread())
+    # -- private: the pool's threads -----------------------------------------------------------------------------------
 
-    def _next(self) -> Callable[[], None] | None:
-        with self._lock:
-            if not self._work and not self._closed:
-                self._idle += 1
+    def _run(self, worker: _Worker) -> None:
+        try:
+            while (function := self._next(worker)) is not None:
                 try:
-                    self._changed.wait_for(lambda: self._work or self._closed, IDLE)
-                finally:  # a time limit that a user's function has set may strike here
-                    self._idle -= 1
-            if not self._work:
-                self._threads.discard(threading.current_thread())  # under the lock: submit must not count on this one
-                return None
-            return self._work.popleft()
+                    self._context.copy().run(function)  # a context is entered by one thread at a time
+                except BaseException as error:  # a callback's own errors were dealt with before; this is ours
+                    _log.error("callback.broken", error=repr(error))
+                del function  # what it holds must not live until the next one comes
+        finally:  # a time limit that a user's function has set may strike outside of it
+            with self._lock:
+                self._dismiss(worker)
+
+    def _next(self, worker: _Worker) -> Callable[[], None] | None:
+        while True:
+            if self._lookout is worker:
+                self._look_out(worker)
+            with self._lock:
+                if self._work:
+                    now = time.monotonic()
+                    if self._hot is worker or self._closed or self._wants(worker, now):
+                        self._hot, self._hot_since, worker.since = worker, now, now
+                        self._taken += 1
+                        return self._work.popleft()
+                    if self._lookout is None:
+                        self._lookout = worker
+                        continue
+                if self._hot is worker:
+                    self._hot = None
+                if self._closed:
+                    self._dismiss(worker)
+                    return None
+                self._idle.append(worker)
+            if not worker.bell.acquire(timeout=IDLE):
+                with self._lock:
+                    if worker in self._idle:
+                        self._dismiss(worker)  # in one step: nobody must count on this one any more
+                        return None
+                    worker.bell.acquire(blocking=False)  # it was rung just now
+
+    def _wants(self, worker: _Worker, now: float) -> bool:
+        """Tell whether a thread is to take the next piece, or can leave it to a brisk one."""
+        is_brisk = now - worker.since < BRISK and now - self._hot_since < BRISK
+        return self._hot is None or not is_brisk
+
+    def _look_out(self, worker: _Worker) -> None:
+        """See to it that work is taken, until there is none; returns to help, where no other thread is to be had."""
+        more, before, since, used = 1, self._taken, time.monotonic(), time.process_time()
+        while True:
+            worker.bell.acquire(timeout=PATIENCE)  # nobody rings it: this is a pause
+            now, using = time.monotonic(), time.process_time()
+            # More threads do nothing for callbacks that compute: these have the processor to themselves already.
+            waiting = using - used < (now - since) / 2
+            with self._lock:
+                taken = self._taken - before
+                slow = taken == 0 or (waiting and taken * BRISK < now - since)
+                if not self._work or (slow and not self._call(more)):
+                    self._lookout = None
+                    return
+                more = 2 * more if slow else 1
+                before, since, used = self._taken, now, using
+
+    def _call(self, count: int) -> bool:
+        """Have so many more threads take work, as far as there is any; False if they are not to be had."""
+        return all(self._call_one() for _ in range(min(len(self._work), count)))
+
+    def _dismiss(self, worker: _Worker) -> None:
+        self._threads.discard(threading.current_thread())
+        if worker in self._idle:
+            self._idle.remove(worker)
+        if self._lookout is worker:
+            self._lookout = None
+        if self._hot is worker:
+            self._hot = None
+        if self._work:  # it was struck
+            self._call_one()
 
     def __repr__(self) -> str:
         return f"<CallbackPool {len(self._threads)} threads, {len(self._work)} waiting>"

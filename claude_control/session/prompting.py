@@ -29,6 +29,22 @@ __all__ = ["Interruptible", "Prompting"]
 _log = log.get(__name__)
 
 
+class _Vow(partial[None]):
+    """A call that is made when nobody holds this any more, so that no strike from outside can prevent it.
+
+    It is made in C, and given to a new thread, which nothing strikes once it runs. But until the system lets it run, a
+    strike that is meant for the thread that started it may land there (CPython 3.11); hence `_begin`, where that is
+    spent.
+    """
+
+    def __del__(self) -> None:
+        self()
+
+
+def _begin(_vow: _Vow) -> None:
+    """Do nothing: what the thread is for is done when it lets go of the vow, also if it was struck here."""
+
+
 class Prompting:
     """Writes prompts when it is their turn, and stops turns.
 
@@ -67,12 +83,11 @@ class Prompting:
             raise  # nothing was queued
         except BaseException:
             # Struck from outside, perhaps when a turn had begun and its prompt was not yet written: nothing could be
-            # written after it any more. This one call into C is made before a second strike can land. Should the
-            # prompt go out twice, the program ignores the second one of the same uuid.
+            # written after it any more. Should it go out twice, the program ignores the second one of the same uuid.
             try:
-                _thread.start_new_thread(self._go_on, ())
+                _thread.start_new_thread(_begin, (_Vow(self._go_on),))
             except RuntimeError:  # the interpreter is shutting down, or the system has no more threads
-                self._go_on()
+                _log.debug("thread.refused")  # it was done here, as the vow died
             raise
         return record
 
@@ -93,9 +108,9 @@ class Prompting:
         finally:
             if not written:  # as in `ask`
                 try:
-                    _thread.start_new_thread(self._take_back, (uuid, ticket))
+                    _thread.start_new_thread(_begin, (_Vow(self._take_back, uuid, ticket),))
                 except RuntimeError:
-                    self._take_back(uuid, ticket)
+                    _log.debug("thread.refused")
         if not written:
             seconds = self._options.write_timeout
             text = f"the prompt could not be written within {seconds:g} seconds: the program does not read its input"
@@ -237,11 +252,13 @@ class Interruptible:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt) and self._connection.error is None:
-            self._interrupt()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.interrupt()
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
         """Interrupt what runs and wait a little for its end; a second Ctrl-C meanwhile closes the session."""
+        if self._connection.error is not None:
+            return
         from claude_control.session.closing import close_connections  # it needs the connection's module
 
         try:

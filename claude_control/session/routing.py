@@ -132,6 +132,8 @@ class Router:
 
     def _route_modern(self, frame: dict[str, Any]) -> Decision:
         kind = frame.get("type")
+        if kind == "assistant" and self.running:
+            return _TO_TURN  # nearly all whole messages
         if kind == "result":
             return self._modern_result(frame)
         if kind == "command_lifecycle":

@@ -1,6 +1,5 @@
 """Runs what the user gave us for one request of the program at a time, on the threads of the pool."""
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from claude_control.log import error_text
 from claude_control.session.answers import Answers, OpenRequest
 from claude_control.session.pool import CallbackPool
 
-__all__ = ["Runner", "forbid_waiting", "name_of", "own_copy"]
+__all__ = ["Runner", "forbid_waiting", "name_of"]
 
 _log = log.get(__name__)
 
@@ -22,26 +21,22 @@ class Runner:
     def __init__(self, answers: Answers, pool: CallbackPool) -> None:
         self.answers = answers
         self.pool = pool
+        self._abort = self.run_on_abort  # bound once, for every signal
 
     def open(
-        self, request_id: str, function: Any, denial: Callable[[str], dict[str, Any]], *, asks_person: bool = False
+        self, request_id: str, function: Any, denial: Callable[[str], dict[str, Any]], asks_person: bool = False
     ) -> OpenRequest | None:
         """Note a request of the program; None once the session is over. Called by the reader.
 
         `denial` makes the answer for it when it runs out of time, or is open when the session closes.
         """
-        signal = AbortSignal(self.run_on_abort)
-        request = OpenRequest(request_id, signal, denial, asks_person=asks_person, function_name=name_of(function))
+        request = OpenRequest(request_id, AbortSignal(self._abort), denial, asks_person, function)
         return request if self.answers.add(request) else None
 
-    def submit(self, request: OpenRequest, function: Callable[[], None]) -> None:
-        """Run `function` on a thread of the pool, unless the request is cancelled while it waits for one."""
-
-        def run() -> None:
-            if self.answers.is_open(request):
-                function()
-
-        self.pool.submit(run)
+    def submit(self, request: OpenRequest, begin: Callable[[OpenRequest], None], about: Any) -> None:
+        """Have `begin(request)` called on a thread of the pool; it looks first whether the request is still open."""
+        request.begin, request.about = begin, about
+        self.pool.submit(request)
 
     def run_on_abort(self, function: Callable[[], None]) -> None:
         """Run what a user wants to happen when a signal fires."""
@@ -54,11 +49,6 @@ class Runner:
 
         if not self.pool.submit(run):
             _log.debug("on_abort.skipped", function=name_of(function))
-
-
-def own_copy(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy for the user to change: "allow" must echo what was asked, not what the callback did to it."""
-    return copy.deepcopy(value)
 
 
 def name_of(function: Any) -> str:

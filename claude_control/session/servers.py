@@ -12,6 +12,7 @@ from claude_control.abort import AbortSignal
 from claude_control.errors import ClaudeControlError, ConcurrencyError, OptionsError
 from claude_control.log import error_text
 from claude_control.options.servers import ToolServerLike, external, in_process
+from claude_control.records import frozen
 from claude_control.session.answers import Answers, OpenRequest
 from claude_control.session.pool import CallbackPool
 from claude_control.wire.inbound import MCPMessage
@@ -25,7 +26,7 @@ _ACKNOWLEDGED = {"jsonrpc": "2.0", "result": {}}  # without it the program's han
 _INTERNAL_ERROR = -32603
 
 
-@attrs.frozen
+@frozen
 class _ToProgram(Request[EmptyReply]):
     """A message of a server's own to the program: so far, how a call gets on."""
 
@@ -72,7 +73,7 @@ class ToolServers:
             request.request_id,
             AbortSignal(self._run_on_abort),
             denial=lambda text: {"mcp_response": _failure(request.message, text)},
-            function_name=request.server_name,
+            function=connection,
         )
         if not self._answers.add(open_request):
             return

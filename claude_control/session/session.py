@@ -1,4 +1,9 @@
-"""Session: one live conversation, as its user sees it."""
+"""Session: one live conversation, as its user sees it.
+
+The first session that is made loads what it consists of (`needs`); this module alone is light.
+"""
+
+from __future__ import annotations
 
 import contextlib
 import os
@@ -8,31 +13,31 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from claude_control import loading
 from claude_control.deadline import SLICE, Deadline, wait_future
-from claude_control.errors import ConcurrencyError, InitializeError, OptionsError, SessionClosedError
-from claude_control.options import Options, merge_options
+from claude_control.errors import ConcurrencyError, InitializeError, SessionClosedError
 from claude_control.process import forks
-from claude_control.process.bounded import call_bounded
-from claude_control.session.calls import PendingReply
-from claude_control.session.capabilities import Capabilities
-from claude_control.session.closing import close_connections
-from claude_control.session.connection import Connection
 from claude_control.session.control import Control, Timeout
-from claude_control.session.idle import wait_idle, wait_tasks
-from claude_control.session.ledger import Usage
-from claude_control.session.opening import open_apart
-from claude_control.session.stats import Stats, read_stats
-from claude_control.session.subscriptions import Subscription
-from claude_control.session.tasks import Task
-from claude_control.session.turn import Consumer, Turn
 from claude_control.unset import UNSET
 from claude_control.wire import requests
-from claude_control.wire.messages import Message
-from claude_control.wire.prompts import Prompt, check_prompt
-from claude_control.wire.support import Program
+
+if TYPE_CHECKING:
+    from claude_control.options import Options
+    from claude_control.session import needs
+    from claude_control.session.calls import PendingReply
+    from claude_control.session.capabilities import Capabilities
+    from claude_control.session.connection import Connection
+    from claude_control.session.greeting import Greeting
+    from claude_control.session.ledger import Usage
+    from claude_control.session.stats import Stats
+    from claude_control.session.subscriptions import Subscription
+    from claude_control.session.tasks import Task
+    from claude_control.session.turn import Consumer, Turn
+    from claude_control.wire.messages import Message
+    from claude_control.wire.prompts import Prompt
+    from claude_control.wire.support import Program
 
 __all__ = ["Session", "close_all"]
 
@@ -54,15 +59,17 @@ class Session(Control):
 
     def __init__(self, options: Options | None = None, **fields: Any) -> None:
         """Take the options, or fields of `Options`, which win over them. No I/O happens here. Raises `OptionsError`."""
-        self.options = merge_options(options, **fields)
+        global needs  # loaded by the first session, so that a program that makes none does without
+        needs = loading.import_module("claude_control.session.needs")
+        self.options = needs.merge_options(options, **fields)
         self._connection: Connection | None = None
         self._starting: Connection | None = None  # while it is being opened
-        self._opening: Future[tuple[Connection, requests.InitializeReply]] = Future()
-        self._reply: requests.InitializeReply | None = None
+        self._opening: Future[tuple[Connection, Greeting]] = Future()
+        self._greeting: Greeting | None = None
         self._lock = threading.Lock()  # guards the opening: calls from other threads wait for it
         self._owner = os.getpid()
         self._closed = False
-        chosen = None if self.options.continue_conversation else str(uuid4())
+        chosen = None if self.options.continue_conversation else str(needs.uuid4())
         kept = None if self.options.fork_session else self.options.resume
         self._session_id = self.options.session_id or kept or chosen
 
@@ -81,7 +88,7 @@ class Session(Control):
             if self._connection is not None:
                 raise ConcurrencyError("the session is open already; use it, or make another one")
             try:
-                self._connection, self._reply = self._start()
+                self._connection, self._greeting = self._start()
                 if self._closed:  # meanwhile, by a thread that could not wait for it
                     raise SessionClosedError("the session was closed while it was being opened")
             except BaseException:
@@ -92,13 +99,13 @@ class Session(Control):
                 self._starting = None
             return self
 
-    def _start(self) -> tuple[Connection, requests.InitializeReply]:
+    def _start(self) -> tuple[Connection, Greeting]:
         def note(connection: Connection) -> None:
             self._starting = connection
             if self._closed:  # by another thread, while the program was being looked for
                 raise InitializeError("the session was closed")
 
-        open_apart(self._opening, self.options, self._session_id, weakref.ref(self), note)
+        needs.open_apart(self._opening, self.options, self._session_id, weakref.ref(self), note)
         wait_future(self._opening, Deadline(None))
         try:
             return self._opening.result()
@@ -110,9 +117,9 @@ class Session(Control):
     def _undo_opening(self) -> None:
         """Give back what an open() has, or still makes, whose caller was struck by Ctrl-C."""
         if not self._opening.done() and self._starting is not None:
-            call_bounded(self._starting.transport, "kill")
+            needs.call_bounded(self._starting.transport, "kill")
         if wait_future(self._opening, Deadline(OPENING_PATIENCE)) and self._opening.exception() is None:
-            close_connections([self._opening.result()[0]], timeout=None)
+            needs.close_connections([self._opening.result()[0]], timeout=None)
 
     def close(self, wait: bool = False, timeout: float | None = None, kill_tools: bool = True) -> None:
         """End the session and leave nothing behind. Idempotent, bounded, and allowed in callbacks.
@@ -124,7 +131,7 @@ class Session(Control):
         connection = self._begin_close()
         if connection is not None:
             connection.kill_tools = kill_tools
-            close_connections([connection], timeout=timeout, wait=wait)
+            needs.close_connections([connection], timeout=timeout, wait=wait)
 
     def _begin_close(self) -> Connection | None:
         """Let nothing be opened any more; returns what is open."""
@@ -138,7 +145,7 @@ class Session(Control):
         """Make an open() in another thread fail, which gives everything back, and wait for it."""
         starting = self._starting
         if starting is not None:
-            call_bounded(starting.transport, "kill")
+            needs.call_bounded(starting.transport, "kill")
         in_callback = starting is not None and starting.pool.owns_this_thread()  # the opener may wait for it
         if self._connection is None and not in_callback and self._lock.acquire(timeout=OPENING_PATIENCE):
             self._lock.release()
@@ -158,10 +165,16 @@ class Session(Control):
         text = f"{self!r} was dropped without close(); it is closed in the background"
         arguments = {"connections": [connection], "timeout": None}
         with contextlib.suppress(RuntimeError):  # the interpreter shuts down: its exit handler closes what is open
-            threading.Thread(target=close_connections, kwargs=arguments, name="claude-close", daemon=True).start()
+            threading.Thread(target=needs.close_connections, kwargs=arguments, name="claude-close", daemon=True).start()
         warnings.warn(text, ResourceWarning, stacklevel=2)  # last: it may be told to raise
 
     def _live(self) -> Connection:
+        connection = self._connection or self._opened()
+        connection.check_owner()
+        return connection
+
+    def _opened(self) -> Connection:
+        """Return the connection once an open() in another thread is through."""
         forks.require_owner(self._owner, "this session")
         connection, starting = self._connection, self._starting
         if connection is None and starting is not None and starting.pool.owns_this_thread():
@@ -205,8 +218,8 @@ class Session(Control):
     def server_info(self) -> requests.InitializeReply:
         """What the program said of itself at the start: commands, models, agents, account."""
         self._live()
-        assert self._reply is not None
-        return self._reply
+        assert self._greeting is not None
+        return self._greeting.read()
 
     @property
     def program(self) -> Program:
@@ -218,7 +231,7 @@ class Session(Control):
         """What the running program can do; more is known after the first turn."""
         connection = self._live()
         names = (*self.server_info.capabilities, *connection.facts.capabilities)
-        return Capabilities(connection.program, tuple(dict.fromkeys(names)))
+        return needs.Capabilities(connection.program, tuple(dict.fromkeys(names)))
 
     @property
     def program_version(self) -> str | None:
@@ -233,7 +246,7 @@ class Session(Control):
     @property
     def stats(self) -> Stats:
         """The counters so far."""
-        return read_stats(self._live())
+        return needs.read_stats(self._live())
 
     @property
     def usage(self) -> Usage | None:
@@ -262,8 +275,8 @@ class Session(Control):
         "/" is no command and an "@" mentions no file; None means the option `verbatim_prompts`. Raises `OptionsError`
         for an empty prompt, `NotSupportedError` if the program cannot take this one verbatim.
         """
-        content, connection = check_prompt(prompt), self._checked_connection()
-        return Turn(connection.prompting.ask(content, str(uuid4()), verbatim=verbatim), connection, self)
+        content, connection = needs.check_prompt(prompt), self._checked_connection()
+        return needs.Turn(connection.prompting.ask(content, str(needs.uuid4()), verbatim=verbatim), connection, self)
 
     def send(
         self, prompt: Prompt, *, priority: str | None = None, should_query: bool = True, verbatim: bool | None = None
@@ -276,7 +289,7 @@ class Session(Control):
         Both need 2.1.332, else `NotSupportedError`. Raises `ControlTimeoutError` when it cannot be written within
         `write_timeout`.
         """
-        content, uuid, prompting = check_prompt(prompt), str(uuid4()), self._checked_connection().prompting
+        content, uuid, prompting = needs.check_prompt(prompt), str(needs.uuid4()), self._checked_connection().prompting
         prompting.send(content, uuid, verbatim=verbatim, priority=priority, should_query=should_query)
         return uuid
 
@@ -300,7 +313,7 @@ class Session(Control):
         Raises `NotSupportedError` if one was started by a program that does not tell its end (2.0.75 and 2.1.7), and
         otherwise as `wait_idle()`.
         """
-        wait_tasks(self._live(), timeout)
+        needs.wait_tasks(self._live(), timeout)
 
     def wait_idle(self, timeout: Timeout = UNSET) -> None:
         """Wait until no turn runs, no prompt waits and no background task runs; not given and None mean for ever.
@@ -308,7 +321,7 @@ class Session(Control):
         2.0.75 and 2.1.7 tell no tasks, which are then not waited for. Raises `WaitTimeoutError` when the time is up,
         `ConcurrencyError` in a callback, and what ended the session if it ends first.
         """
-        wait_idle(self._live(), timeout)
+        needs.wait_idle(self._live(), timeout)
 
     def subscribe(self, function: Callable[[Message], None]) -> Subscription:
         """Call `function(message)` with every message of the session, in order, on a callback thread.
@@ -337,7 +350,7 @@ class Session(Control):
 
         A record of `requests`, or a subtype with its fields as on the wire.
         """
-        return self._call(self._checked_request(_as_request(request, fields)), timeout)
+        return self._call(self._checked_request(needs.as_request(request, fields)), timeout)
 
     def submit(self, request: requests.Request[T]) -> PendingReply[T]:
         """Send a control request and return at once."""
@@ -350,13 +363,13 @@ class Session(Control):
         return request
 
     def _call(self, request: requests.Request[T], timeout: Timeout) -> T:
-        return self._live().call(request, timeout)
+        return (self._connection or self._opened()).call(request, timeout)
 
     def _replacing(self, servers: Mapping[str, Any]) -> contextlib.AbstractContextManager[Mapping[str, Any]]:
         return self._checked_connection().callbacks.servers.replacing(servers)
 
     def _checked_connection(self) -> Connection:
-        connection = self._live()
+        connection = self._connection or self._opened()
         connection.check_alive()
         return connection
 
@@ -364,7 +377,7 @@ class Session(Control):
         return f"<Session {self.session_id or 'without id'} {self.state}>"
 
 
-class _MessageIterator(Iterator[Message]):
+class _MessageIterator(Iterator["Message"]):
     """The iterator of `messages()`; all of them share one consumer, so that none loses the other's messages."""
 
     def __init__(self, consumer: Consumer, session: Session) -> None:
@@ -372,19 +385,7 @@ class _MessageIterator(Iterator[Message]):
         self._session = session  # who reads its messages keeps it open
 
     def __next__(self) -> Message:
-        return self._consumer.next()
-
-
-def _as_request(request: Any, fields: dict[str, Any] | None) -> requests.Request[Any]:
-    if isinstance(request, requests.Request):
-        if fields:
-            raise OptionsError("a request record carries its own fields", field="fields")
-        return request
-    if isinstance(request, str):
-        return requests.RawRequest(request, fields or {})
-    raise OptionsError(
-        f"a request is a record of claude_control.requests or a subtype, not {type(request).__name__}", field="request"
-    )
+        return next(self._consumer)
 
 
 def close_all(sessions: Iterable[Session], timeout: float | None = None) -> None:
@@ -394,4 +395,5 @@ def close_all(sessions: Iterable[Session], timeout: float | None = None) -> None
     the whole.
     """
     begun = [session._begin_close() for session in sessions]
-    close_connections([connection for connection in begun if connection is not None], timeout=timeout)
+    if begun:
+        needs.close_connections([connection for connection in begun if connection is not None], timeout=timeout)

@@ -1,13 +1,12 @@
 """What is counted in a session."""
 
-import attrs
-
+from claude_control.records import frozen
 from claude_control.session.connection import Connection
 
 __all__ = ["Stats", "read_stats"]
 
 
-@attrs.frozen
+@frozen
 class Stats:
     """Counters of one session.
 

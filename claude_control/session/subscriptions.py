@@ -10,7 +10,9 @@ from claude_control.deadline import Deadline
 from claude_control.process import forks
 from claude_control.session.inbox import Item, Newest
 from claude_control.session.pool import CallbackPool, InOrder
-from claude_control.wire.messages import Message, decode
+from claude_control.session.reading import read_item
+from claude_control.wire.framing import Decoder
+from claude_control.wire.messages import Message
 
 __all__ = ["Subscription", "Subscriptions"]
 
@@ -28,6 +30,7 @@ class Subscription:
     ) -> None:
         self._function = function
         self._stream = Newest(budget)
+        self._decoder = Decoder()  # what is flawed is counted by who reads the turn
         self._runner = InOrder(pool, self._drain)
         self._remove = remove
         self._owner = os.getpid()
@@ -50,7 +53,7 @@ class Subscription:
             if self._closed:
                 return False
             try:
-                self._function(decode(item) if type(item) is dict else item)
+                self._function(read_item(item, self._decoder.decode))
             except BaseException as error:  # one bad message must not end the tap
                 _log.warning("subscriber.failed", error=repr(error))
         return bool(batch)

@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.reset_time import is_time
 
 __all__ = ["Task", "TaskBook"]
@@ -27,7 +28,7 @@ _STARTED = re.compile(r"Command running in background with ID: ([\w-]+)|Async ag
 _TOLD = ("task-id", "status", "summary", "output-file")
 
 
-@attrs.frozen
+@frozen
 class Task:
     """One shell or subagent, as it was when it was looked at.
 

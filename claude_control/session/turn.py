@@ -1,5 +1,6 @@
 """One prompt and its answer: iterate it, or wait for it."""
 
+import contextlib
 import copy
 import threading
 import time
@@ -17,6 +18,7 @@ from claude_control.session.evidence import Evidence
 from claude_control.session.inbox import Inbox, Stream
 from claude_control.session.ledger import Usage
 from claude_control.session.outcome import Outcome, decide, error_for
+from claude_control.session.reading import read_item
 from claude_control.unset import UNSET, Unset
 from claude_control.wire.messages import Message, ResultMessage, decode
 
@@ -54,14 +56,14 @@ class TurnRecord:
         if frame.get("type") != "assistant" or frame.get("parent_tool_use_id") is not None or type(message) is not dict:
             return
         content = message.get("content")
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and block.get("type") == "text":
+        for block in content if content.__class__ is list else ():
+            if block.__class__ is dict and block.get("type") == "text":
                 self._note_text(message.get("id"), block.get("text"))
 
     def _note_text(self, message_id: object, text: object) -> None:
         if message_id is None or message_id != self._text_id:
             self._texts, self._text_id = [], message_id
-        if isinstance(text, str):
+        if text.__class__ is str:
             self._texts.append(text)
 
     def end(self, result: dict[str, Any] | None) -> None:
@@ -114,35 +116,43 @@ class Consumer:
     def __init__(self, stream: Stream, connection: "Connection") -> None:
         self._stream = stream
         self._connection = connection
+        self._decode_line = connection.reader.late_decoder.decode
         self._batch: deque[Any] = deque()
-        self._taking = threading.Lock()
+        self._taking = threading.Lock()  # held by who waits for more
 
-    def next(self) -> Message:
-        """Return the next message, waiting for it; raises StopIteration at the end of the stream, or what ended it."""
+    def __iter__(self) -> Iterator[Message]:
+        return self
+
+    def __next__(self) -> Message:
+        """Return the next message, waiting for it.
+
+        Raises `ProcessExitedError` or `SessionClosedError` when the session ends before the turn, and
+        `ConcurrencyError` in a callback of the session or beside another reader.
+        """
+        try:
+            item = self._batch.popleft()
+        except IndexError:
+            item = self._take()
+        return read_item(item, self._decode_line)
+
+    def _take(self) -> Any:
         if not self._taking.acquire(blocking=False):
             raise ConcurrencyError("another thread reads these messages; use session.subscribe() for a second reader")
         try:
-            item = self._take()
+            while True:
+                self._connection.forbid_waiting()
+                with self._connection.interruptible:
+                    taken = self._stream.take(Deadline(None))
+                    if taken is None:
+                        raise StopIteration
+                    self._batch.extend(taken)
+                with contextlib.suppress(IndexError):  # cleared meanwhile, or nothing came
+                    return self._batch.popleft()
         finally:
             self._taking.release()
-        return decode(item) if type(item) is dict else item
-
-    def _take(self) -> Any:
-        while not (batch := self._batch):  # looked up once: clear() puts another in its place
-            self._connection.forbid_waiting()
-            with self._connection.interruptible:
-                taken = self._stream.take(Deadline(None))
-                if taken is None:
-                    raise StopIteration
-                batch.extend(taken)
-        return batch.popleft()
-
-    def clear(self) -> None:
-        """Drop what was taken and not yet read."""
-        self._batch = deque()
 
 
-class Turn:
+class Turn(Consumer):
     """One prompt and its answer.
 
     Iterate it for its messages, the last of which is its own `ResultMessage`, or wait for `result()`. Leaving the loop
@@ -150,10 +160,9 @@ class Turn:
     """
 
     def __init__(self, record: TurnRecord, connection: "Connection", session: Any) -> None:
+        super().__init__(record.inbox, connection)
         self._record = record
-        self._connection = connection
         self._session = session  # a turn that somebody holds keeps its session open
-        self._consumer = Consumer(record.inbox, connection)
         # A running turn that nobody holds has its messages discarded as they come.
         weakref.finalize(self, record.inbox.discard).atexit = False
 
@@ -201,17 +210,6 @@ class Turn:
         usage = self.usage
         return usage.cost_usd if usage is not None else None
 
-    def __iter__(self) -> Iterator[Message]:
-        return self
-
-    def __next__(self) -> Message:
-        """Return the next message, waiting for it.
-
-        Raises `ProcessExitedError` or `SessionClosedError` when the session ends before the turn, and
-        `ConcurrencyError` in a callback of the session or beside another reader.
-        """
-        return self._consumer.next()
-
     def result(self, timeout: float | Unset | None = UNSET, check: bool = True) -> ResultMessage:
         """Wait for the turn to end and return its result; messages that were not iterated are dropped.
 
@@ -222,7 +220,7 @@ class Turn:
         self._connection.forbid_waiting()
         record = self._record
         record.inbox.discard()
-        self._consumer.clear()
+        self._batch.clear()
         seconds = None if timeout is UNSET else timeout
         with self._connection.interruptible:
             if not wait_event(record.done, Deadline(seconds)):

@@ -14,6 +14,7 @@ import attrs
 
 from claude_control.deadline import Deadline, wait_event
 from claude_control.process.transport import Transport
+from claude_control.records import define
 
 __all__ = ["Ticket", "Unwanted", "Writer"]
 
@@ -24,7 +25,7 @@ LINGER = 1.0
 """Seconds that the writer thread stays for the next long line before it ends; starting one costs some 100 µs."""
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class Ticket:
     """A line that waits for the writer thread. `error` is set, before `done`, when it could not be written."""
 
@@ -91,7 +92,9 @@ class Writer:
                 raise BrokenPipeError(str(self._closed))
             if wanted is not None and not wanted():
                 raise Unwanted
-            if direct and not self._queue and len(line) <= PIPE_BUF and self._write_now(line):
+            try_write = self._try_write if direct and not self._queue and len(line) <= PIPE_BUF else None
+            if try_write is not None and try_write(line):
+                self.bytes_written += len(line)
                 return None
             ticket = ticket or Ticket(line, on_error)
             self._start_thread()
@@ -154,12 +157,6 @@ class Writer:
             self._changed.notify_all()
         for ticket in dropped:
             ticket.finish(error)
-
-    def _write_now(self, line: bytes) -> bool:
-        if self._try_write is None or not self._try_write(line):
-            return False
-        self.bytes_written += len(line)
-        return True
 
     def _start_thread(self) -> None:
         if self._thread is not None:

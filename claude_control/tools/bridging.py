@@ -129,7 +129,7 @@ class _BridgedConnection(Connection):
                     self._soon(lambda: context.progress(*said))
 
             told = attrs.evolve(context, progress=report)
-            link.request(request.method, request.params, told, lambda outcome: self._soon(lambda: answer(outcome)))
+            link.request(request.method, request.params, told, lambda outcome: self._in_turn(answer, outcome))
         else:
             answer(Refused(INTERNAL_ERROR, f"the connection to {self._name} was {self._ended}"))
 
@@ -155,6 +155,14 @@ class _BridgedConnection(Connection):
         else:
             _log.debug("mcp.said", server=self._name, method=message["method"])
 
+    def _in_turn(self, answer: Answer, outcome: dict[str, Any] | Refused) -> None:
+        """Answer at once, which waits for nothing; but after the reports that are due, which may wait."""
+        with self._guard:
+            if self._speaking:
+                self._due.append(lambda: answer(outcome))
+                return
+        _say(lambda: answer(outcome), self._name)
+
     def _soon(self, function: Callable[[], object]) -> None:
         """Have the program told something, in order, elsewhere: the loop, which others share, must not wait for it."""
         with self._guard:
@@ -172,7 +180,11 @@ class _BridgedConnection(Connection):
                     self._speaking = False
                     return
                 function = self._due.popleft()
-            try:
-                function()
-            except Exception as error:  # the others are due all the same
-                _log.warning("mcp.unsaid", server=self._name, error=error_text(error))
+            _say(function, self._name)
+
+
+def _say(function: Callable[[], object], name: str) -> None:
+    try:
+        function()
+    except Exception as error:  # others are due all the same
+        _log.warning("mcp.unsaid", server=name, error=error_text(error))

@@ -8,13 +8,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-
 from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.errors import OptionsError
 from claude_control.log import error_text
 from claude_control.process.watch import call_later
+from claude_control.records import define
 from claude_control.tools import jsonrpc
 from claude_control.tools.context import ToolContext
 from claude_control.tools.finding import Found, Handed
@@ -31,7 +30,7 @@ Find = Callable[[Request], "dict[str, Any] | Found | Handed | Refused"]
 _log = log.get(__name__)
 
 
-@attrs.define(eq=False)
+@define(eq=False)
 class _Call:
     """A request that runs the user's code and has no response yet."""
 

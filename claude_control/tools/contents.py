@@ -5,12 +5,14 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
+
 __all__ = ["Content", "EmbeddedResource", "Media", "ResourceLink", "text_block"]
 
 _NAMELESS = "attachment:result"  # an embedded resource must have a URI, and bytes that were just made have none
 
 
-@attrs.frozen
+@frozen
 class EmbeddedResource:
     """A resource with what is in it: a text, or bytes with their MIME type.
 
@@ -32,7 +34,7 @@ class EmbeddedResource:
         return {"uri": self.uri, **_mime(self.mime_type), "blob": _base64(self.content)}
 
 
-@attrs.frozen
+@frozen
 class Media:
     """Bytes with a MIME type: the model sees "image/png", "image/jpeg", "image/gif" and "image/webp".
 
@@ -50,7 +52,7 @@ class Media:
         return EmbeddedResource(_NAMELESS, self.data, self.mime_type).block()
 
 
-@attrs.frozen
+@frozen
 class ResourceLink:
     """A resource by its address only; `size` is in bytes."""
 

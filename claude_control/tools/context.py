@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from claude_control.abort import AbortSignal
+from claude_control.records import frozen
 
 __all__ = ["ToolContext"]
 
@@ -16,7 +17,7 @@ def _nobody(_done: float, _total: float | None, _message: str | None) -> None:
     """Report to nobody."""
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class ToolContext:
     """What a tool gets for a parameter that is annotated with this class, whatever its name.
 

@@ -1,6 +1,5 @@
 """Tool: a function that the model may call, and `tool`, which makes one."""
 
-import copy
 import functools
 import inspect
 import math
@@ -14,12 +13,14 @@ import attrs
 from claude_control import log
 from claude_control.errors import OptionsError
 from claude_control.log import error_text
+from claude_control.records import frozen
 from claude_control.tools.context import ToolContext
 from claude_control.tools.cutting import cut
 from claude_control.tools.descriptions import describe
 from claude_control.tools.gate import Gate
 from claude_control.tools.inputs import Input, from_schema, from_signature
 from claude_control.tools.results import failure, to_result
+from claude_control.wire.copying import own_copy
 
 __all__ = ["MAX_RESULT_BYTES", "Tool", "tool"]
 
@@ -44,7 +45,7 @@ _HINTS = {
 }
 
 
-@attrs.frozen(eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Tool(Generic[P, R]):
     """A function that the model may call; `tool` makes one. Calling it calls the function, checking nothing.
 
@@ -91,7 +92,7 @@ class Tool(Generic[P, R]):
     def run(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         """Check the arguments, call the function, and return the result on the wire, whatever happens."""
         try:
-            value = self.input.convert(copy.deepcopy(arguments))  # the frame that they came in is kept by others
+            value = self.input.convert(own_copy(arguments))  # the frame that they came in is kept by others
         except ValueError as error:
             return failure(f"{self.name} was not run: {self.input.explain(str(error))}")
         except BaseException as error:  # a type of the user's own may raise anything

@@ -4,10 +4,12 @@ import inspect
 
 import attrs
 
+from claude_control.records import frozen
+
 __all__ = ["Description", "describe"]
 
 
-@attrs.frozen
+@frozen
 class Description:
     """What a docstring says of a function: in all, and of each parameter."""
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.tools import methods
 from claude_control.tools.context import ToolContext
 from claude_control.tools.gate import Gate
@@ -22,7 +23,7 @@ Answer = Callable[[dict[str, Any] | Refused], None]
 """Takes a result, or why there is none, on any thread; nothing happens from the second time on."""
 
 
-@attrs.frozen
+@frozen
 class Found:
     """What is to be run. `timeout` is in seconds, None is no limit."""
 
@@ -32,7 +33,7 @@ class Found:
     gate: Gate = attrs.field(factory=lambda: Gate(None))
 
 
-@attrs.frozen
+@frozen
 class Handed:
     """What somebody else runs: `begin` returns at once, and the answer comes later. `timeout` is in seconds."""
 

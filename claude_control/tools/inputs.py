@@ -7,10 +7,10 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
 import msgspec
 
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.tools import schemas
 from claude_control.tools.context import ToolContext
 from claude_control.tools.json_schema import complaints
@@ -18,7 +18,7 @@ from claude_control.tools.json_schema import complaints
 __all__ = ["Input", "from_schema", "from_signature"]
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Input:
     """How to call a function with the arguments of a call.
 

@@ -6,7 +6,7 @@ answer each other's errors for ever.
 
 from typing import Any
 
-import attrs
+from claude_control.records import frozen
 
 __all__ = ["Notification", "Refused", "Request", "error", "notification", "read", "result"]
 
@@ -23,7 +23,7 @@ INTERNAL_ERROR = -32603
 """The request was understood and failed."""
 
 
-@attrs.frozen
+@frozen
 class Request:
     """A message that wants a response; `id` is whatever the peer chose."""
 
@@ -32,7 +32,7 @@ class Request:
     params: dict[str, Any]
 
 
-@attrs.frozen
+@frozen
 class Notification:
     """A message that wants none."""
 
@@ -40,7 +40,7 @@ class Notification:
     params: dict[str, Any]
 
 
-@attrs.frozen
+@frozen
 class Refused:
     """Why a request gets an error: one of the codes above and a text for people, and what a server adds to it."""
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.tools.contents import EmbeddedResource, text_block
 from claude_control.tools.descriptions import describe
 
@@ -17,7 +18,7 @@ __all__ = ["Prompt", "Resource", "ResourceTemplate"]
 _VARIABLE = re.compile(r"\{(\+?)([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Resource:
     """Something to read, by its `uri`: a text, bytes, or a function without parameters that returns either.
 
@@ -42,7 +43,7 @@ class Resource:
         return _contents(self.uri, self.content() if callable(self.content) else self.content, self.mime_type)
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class ResourceTemplate:
     """Many things to read, by addresses of one form: `ResourceTemplate("notes://{day}", read_note)`.
 
@@ -104,7 +105,7 @@ def _as_pattern(template: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-@attrs.frozen(eq=False)
+@frozen(eq=False)
 class Prompt:
     """A prompt that a user may choose by its name.
 

@@ -5,11 +5,11 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
 import msgspec
 
 from claude_control import log
 from claude_control.log import error_text
+from claude_control.records import frozen
 from claude_control.tools.contents import Content, EmbeddedResource, Media, ResourceLink, sniffed, text_block
 
 __all__ = ["ToolResult", "failure", "to_result"]
@@ -17,7 +17,7 @@ __all__ = ["ToolResult", "failure", "to_result"]
 _log = log.get(__name__)
 
 
-@attrs.frozen
+@frozen
 class ToolResult:
     """A result in full, for a tool that returns more than one value can say.
 

@@ -6,15 +6,16 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
-import attrs
 import msgspec
+
+from claude_control.records import frozen
 
 __all__ = ["Converter", "compile_fields", "compile_type"]
 
 _PYDANTIC = ("pydantic", "pydantic_core", "annotated_types")
 
 
-@attrs.frozen
+@frozen
 class Converter:
     """Makes values of JSON values: `schema` describes what it takes.
 

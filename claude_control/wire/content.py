@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.reading import Reader, reader
 from claude_control.wire.record import WireRecord
 
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ContentBlock(WireRecord):
     """The base of every block, so that `isinstance(block, ContentBlock)` holds for all."""
 
@@ -45,7 +46,7 @@ class ContentBlock(WireRecord):
         return {"type": self.wire_type, **self.raw, **given}
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class TextBlock(ContentBlock):
     """A piece of text."""
 
@@ -53,7 +54,7 @@ class TextBlock(ContentBlock):
     text: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ThinkingBlock(ContentBlock):
     """The model's reasoning, with the signature that lets it be sent back."""
 
@@ -62,7 +63,7 @@ class ThinkingBlock(ContentBlock):
     signature: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ToolUseBlock(ContentBlock):
     """A call of a tool; the result names it by `id`."""
 
@@ -72,7 +73,7 @@ class ToolUseBlock(ContentBlock):
     input: dict[str, Any] = attrs.field(factory=dict)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ToolResultBlock(ContentBlock):
     """What a tool gave back: a text, or blocks in their wire form."""
 
@@ -90,7 +91,7 @@ class ToolResultBlock(ContentBlock):
         return "\n".join(text for text in texts if isinstance(text, str))
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ServerToolUseBlock(ContentBlock):
     """A call of a tool that runs at the API (web_search, advisor, …); nobody here has to answer it."""
 
@@ -100,7 +101,7 @@ class ServerToolUseBlock(ContentBlock):
     input: dict[str, Any] = attrs.field(factory=dict)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ServerToolResultBlock(ContentBlock):
     """What a tool at the API gave back; `type` says which one, such as "web_search_tool_result"."""
 
@@ -109,7 +110,7 @@ class ServerToolResultBlock(ContentBlock):
     type: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class RedactedThinkingBlock(ContentBlock):
     """Reasoning that the API encrypted."""
 
@@ -117,7 +118,7 @@ class RedactedThinkingBlock(ContentBlock):
     data: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class _SourceBlock(ContentBlock):
     """A block whose bytes lie elsewhere: inline, at a URL, or in an uploaded file."""
 
@@ -130,14 +131,14 @@ class _SourceBlock(ContentBlock):
         return cls(source={"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode()})
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ImageBlock(_SourceBlock):
     """An image."""
 
     wire_type: ClassVar[str] = "image"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class DocumentBlock(_SourceBlock):
     """A document, such as a PDF."""
 
@@ -146,7 +147,7 @@ class DocumentBlock(_SourceBlock):
     context: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class UnknownBlock(ContentBlock):
     """A block of a type that is not known here, or what stood in place of a block; `raw` has it as it came."""
 
@@ -171,10 +172,11 @@ _OWN_TYPE: tuple[type[ContentBlock], ...] = (
     *(TextBlock, ThinkingBlock, RedactedThinkingBlock, ToolUseBlock, ToolResultBlock),
     *(ServerToolUseBlock, ImageBlock, DocumentBlock),
 )
-_READERS: dict[str, Reader[ContentBlock]] = {
-    **{block.wire_type: reader(block) for block in _OWN_TYPE},
-    **dict.fromkeys(_SERVER_RESULTS, reader(ServerToolResultBlock)),
+_BLOCKS: dict[str, type[ContentBlock]] = {
+    **{block.wire_type: block for block in _OWN_TYPE},
+    **dict.fromkeys(_SERVER_RESULTS, ServerToolResultBlock),
 }
+_readers: dict[str, Reader[ContentBlock]] = {}  # filled as types arrive
 
 
 def read_blocks(value: Any) -> list[ContentBlock]:
@@ -191,14 +193,20 @@ def read_content(value: Any) -> str | list[ContentBlock]:
 
 def join_texts(blocks: Iterable[ContentBlock], separator: str) -> str:
     """Return the text of the text blocks."""
-    return separator.join([block.text for block in blocks if isinstance(block, TextBlock)])
+    return separator.join([block.text for block in blocks if block.__class__ is TextBlock])
 
 
 def _read_block(item: Any) -> ContentBlock:
-    if item.__class__ is not dict:
-        return UnknownBlock("", item)
-    kind = item.get("type")
-    if kind.__class__ is not str:
-        return UnknownBlock("", item)
-    read = _READERS.get(kind)
-    return UnknownBlock(kind, item) if read is None else read(item)
+    try:
+        read = _readers[item["type"]]
+    except (KeyError, TypeError):  # new, unknown or missing; a list or dict in its place is a TypeError
+        return _first_of_type(item)
+    return read(item)
+
+
+def _first_of_type(item: Any) -> ContentBlock:
+    kind = item.get("type") if item.__class__ is dict else None
+    if kind.__class__ is not str or kind not in _BLOCKS:
+        return UnknownBlock(kind if kind.__class__ is str else "", item)
+    read = _readers[kind] = reader(_BLOCKS[kind])
+    return read(item)

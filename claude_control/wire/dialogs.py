@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 
 __all__ = ["DISMISSED", "DialogRequest", "answer_dialog"]
@@ -16,7 +17,7 @@ DISMISSED = {"behavior": "cancelled"}
 """The answer for a person who closed the dialog: the program then does what it does without one."""
 
 
-@attrs.frozen(repr=False, kw_only=True)
+@frozen(repr=False, kw_only=True)
 class DialogRequest(WireRecord):
     """A dialog to show to a person; what its payload holds, and what its result is, hangs on the kind."""
 

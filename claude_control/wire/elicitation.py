@@ -10,6 +10,7 @@ import attrs
 
 from claude_control import log
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.wire.forms import check_content
 from claude_control.wire.record import WireRecord
 
@@ -19,7 +20,7 @@ CANCELLED = {"action": "cancel"}
 """The answer of nobody: the server hears that the question was dismissed, not that a person said no."""
 
 
-@attrs.frozen(repr=False, kw_only=True)
+@frozen(repr=False, kw_only=True)
 class ElicitationRequest(WireRecord):
     """What an MCP server wants to know of a person, or wants a person to do.
 
@@ -57,7 +58,7 @@ class ElicitationRequest(WireRecord):
     """A line below the heading, if the server gave one."""
 
 
-@attrs.frozen
+@frozen
 class Accept:
     """Answer with what was filled in, or consent to open the page; `content` is the fields' values by their names.
 
@@ -67,7 +68,7 @@ class Accept:
     content: Mapping[str, Any] | None = attrs.field(default=None, repr=log.redact)
 
 
-@attrs.frozen
+@frozen
 class Decline:
     """Say no in a person's name. For a question that nobody saw, return None: it is cancelled."""
 

@@ -6,34 +6,28 @@ ids of the two directions are separate name spaces (2.0.75, 2.1.7 and 2.1.332).
 
 from typing import Any
 
-import attrs
-
 from claude_control.errors import ProtocolError
 
-__all__ = ["Reply", "cancel", "failure", "pending_requests", "read_reply", "request", "success", "user_message"]
+__all__ = [
+    "answered",
+    "cancel",
+    "failure",
+    "odd_payload",
+    "pending_requests",
+    "read_reply",
+    "request",
+    "success",
+    "user_message",
+]
+
+_PENDING = ("pending_permission_requests", "pending_user_dialog_requests", "pending_elicitation_requests")
+_NO_PENDING = frozenset(_PENDING).isdisjoint
 
 
-_PENDING = ("permission", "user_dialog", "elicitation")
-
-
-@attrs.frozen
-class Reply:
-    """The program's answer to one of our requests.
-
-    `response` is the payload: `{}` when a success has none (the key is then absent on the wire). `error` is None on
-    success, else the program's text; `code` its snake_case code (2.1.332).
-    """
-
-    request_id: str
-    response: Any
-    error: str | None
-    code: str | None
-    raw: dict[str, Any]
-
-
-def request(request_id: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Build a request of ours; `body` has the `subtype` and its fields."""
-    return {"type": "control_request", "request_id": request_id, "request": body}
+def request(request_id: str, body: bytes) -> bytes:
+    """Build the line of a request of ours; `body` is a line with the object that has the `subtype` and its fields."""
+    # Put together as bytes: most requests are short, and encoding the envelope anew would cost as much as the rest.
+    return b'{"type":"control_request","request_id":"%b","request":%b}\n' % (request_id.encode(), body[:-1])
 
 
 def success(request_id: str, response: dict[str, Any]) -> dict[str, Any]:
@@ -60,32 +54,39 @@ def user_message(content: str | list[dict[str, Any]], uuid: str, **extra: Any) -
     return {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", "uuid": uuid, **extra}
 
 
-def read_reply(frame: dict[str, Any]) -> Reply | None:
-    """Read a `control_response` frame; None if it carries no request id to match it by."""
+def answered(frame: dict[str, Any]) -> str | None:
+    """Return the id of the request that a `control_response` frame answers; None if it carries none to match it by."""
     body = frame.get("response")
-    if not isinstance(body, dict) or not isinstance(body.get("request_id"), str):
-        return None
-    error = None
-    if body.get("subtype") != "success":
-        error = str(body.get("error") or "the program gave no reason")
+    request_id = body.get("request_id") if body.__class__ is dict else None
+    return request_id if request_id.__class__ is str else None
+
+
+def read_reply(frame: dict[str, Any]) -> tuple[Any, str | None, str | None]:
+    """Read a `control_response` frame that has a request id; returns its payload, its error and the error's code.
+
+    The payload is `{}` when a success has none (the key is then absent on the wire). The error is None on success, else
+    the program's text; the code is in snake_case (2.1.332).
+    """
+    body = frame["response"]
     response = body.get("response")
+    if response is None:
+        response = {}
+    if body.get("subtype") == "success":
+        return response, None, None
     code = body.get("error_code")
-    return Reply(
-        body["request_id"], {} if response is None else response, error, code if isinstance(code, str) else None, frame
-    )
+    error = str(body.get("error") or "the program gave no reason")
+    return response, error, code if isinstance(code, str) else None
 
 
 def pending_requests(frame: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the questions to a person that an answer to initialize lists as not answered yet, as whole frames."""
     body = frame.get("response")
-    if not isinstance(body, dict):
+    if not isinstance(body, dict) or _NO_PENDING(body):
         return []
-    lists = (body.get(f"pending_{kind}_requests") for kind in _PENDING)
+    lists = (body.get(key) for key in _PENDING)
     return [item for listed in lists if isinstance(listed, list) for item in listed if isinstance(item, dict)]
 
 
-def expect_dict(reply: Any, subtype: str) -> dict[str, Any]:
-    """Return the payload if it is a JSON object; else raise `ProtocolError` with it."""
-    if not isinstance(reply, dict):
-        raise ProtocolError(f"the answer to {subtype} is not a JSON object but {type(reply).__name__}", raw=reply)
-    return reply
+def odd_payload(payload: Any, subtype: str) -> ProtocolError:
+    """Return the error for an answer whose payload is no JSON object."""
+    return ProtocolError(f"the answer to {subtype} is not a JSON object but {type(payload).__name__}", raw=payload)

@@ -3,12 +3,12 @@
 A schema that says more, or something else, is not held against the content: the server checks for itself.
 """
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from claude_control.errors import OptionsError
+from claude_control.likeness import closest
 
 __all__ = ["check_content"]
 
@@ -51,8 +51,8 @@ def check_content(content: object, schema: Mapping[str, Any]) -> dict[str, Any]:
         if name in fields:
             _check_field(name, value, _object(fields[name]))
         elif fields:
-            close = difflib.get_close_matches(name, fields, n=1)
-            meant = f"; did you mean {close[0]!r}?" if close else f"; it asks for {', '.join(map(repr, fields))}"
+            close = closest(name, fields)
+            meant = f"; did you mean {close!r}?" if close else f"; it asks for {', '.join(map(repr, fields))}"
             raise OptionsError(f"content has {name!r}, which the form does not ask for{meant}", field=name)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in content.items()}
 

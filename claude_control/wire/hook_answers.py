@@ -4,11 +4,11 @@ The programs read answers leniently: what they do not understand they drop, a de
 is not the event's own ends some sessions. So whatever an event cannot say is an error here, and nothing is a silence.
 """
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from claude_control.errors import OptionsError
+from claude_control.likeness import closest
 from claude_control.wire.hooks import GUARDS
 from claude_control.wire.permissions import DEFAULT_DENIAL, write_updates
 from claude_control.wire.support import CURRENT, OLDEST
@@ -121,7 +121,7 @@ def answer_hook(event: str, output: object, *, allow_bypass: bool = False) -> di
     `decision: "block"`, as one for PreToolUse. Raises `OptionsError` for an output that a program would misread or
     crash on, for what the event cannot say, and for a switch to bypassPermissions in a session not launched for it.
     """
-    if output is None:
+    if output is None or (output.__class__ is dict and not output):
         return {}
     if not isinstance(output, Mapping):
         raise OptionsError(f"a hook must return a dict or None, not {type(output).__name__}")
@@ -225,9 +225,9 @@ def _check_guard(event: str, wire: Mapping[str, Any], specific: Mapping[str, Any
     """
     known = [*_TOP, *_OWN, "hookEventName"]
     for name in [each for each in (*wire, *specific) if each not in known]:
-        close = difflib.get_close_matches(name, known, n=1, cutoff=_LIKENESS)
+        close = closest(name, known, _LIKENESS)
         if close:
-            raise OptionsError(f"a {event} hook cannot return {name}; did you mean {close[0]}?", field=name)
+            raise OptionsError(f"a {event} hook cannot return {name}; did you mean {close}?", field=name)
         if name in wire:
             raise OptionsError(f"a {event} hook cannot return {name}: no program reads it", field=name)
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import attrs
 
+from claude_control.records import frozen
+
 __all__ = ["GUARDS", "LONGEST", "PATIENT", "Hook", "HookMatcher", "failed_hook", "register_hooks"]
 
 GUARDS = frozenset(
@@ -41,7 +43,7 @@ LONGEST = UNLIMITED - PROGRAM_MARGIN
 """Seconds that a hook's own limit may be at most, so that the program's is never the shorter one."""
 
 
-@attrs.frozen
+@frozen
 class HookMatcher:
     """Callbacks for one event, and for which tools.
 
@@ -62,7 +64,7 @@ class HookMatcher:
     ordered: bool = attrs.field(default=False, kw_only=True)
 
 
-@attrs.frozen
+@frozen
 class Hook:
     """One registered callback: the event it was registered for and how it may fail.
 

@@ -6,6 +6,7 @@ rest is of 2.1.332. Texts of the program may hold characters that move a termina
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.permissions import PermissionUpdate, read_suggestions
 from claude_control.wire.reading import using
 from claude_control.wire.record import WireRecord
@@ -13,7 +14,7 @@ from claude_control.wire.record import WireRecord
 __all__ = ["MatchedAskRule", "PermissionDetails", "ToolOrigin"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ToolOrigin(WireRecord):
     """The MCP server that a tool belongs to: its name, and where it comes from ("sdk": this process)."""
 
@@ -21,7 +22,7 @@ class ToolOrigin(WireRecord):
     source: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MatchedAskRule(WireRecord):
     """The rule of the settings that made the program ask although another reason is told; its source and its parts."""
 
@@ -30,7 +31,7 @@ class MatchedAskRule(WireRecord):
     rule_content: str | None = None
 
 
-@attrs.frozen(repr=False, kw_only=True)
+@frozen(repr=False, kw_only=True)
 class PermissionDetails(WireRecord):
     """Everything about a permission request beside the tool and its input; most of it is missing most of the time."""
 

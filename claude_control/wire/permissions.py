@@ -11,6 +11,7 @@ from typing import Any, Literal
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.wire.requests.steering import PERMISSION_MODES
 
 __all__ = ["Allow", "Deny", "PermissionRuleValue", "PermissionUpdate", "answer_permission", "read_suggestions"]
@@ -24,7 +25,7 @@ _DESTINATIONS = ("userSettings", "projectSettings", "localSettings", "session", 
 _BEHAVIORS = ("allow", "deny", "ask")
 
 
-@attrs.frozen
+@frozen
 class PermissionRuleValue:
     """A rule about a tool: its name, and what of its use is meant (None: every use)."""
 
@@ -37,7 +38,7 @@ class PermissionRuleValue:
         return {"toolName": self.tool_name, **content}
 
 
-@attrs.frozen
+@frozen
 class PermissionUpdate:
     """A change to the permission rules that an allow carries along, or that the program suggests.
 
@@ -107,7 +108,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-@attrs.frozen
+@frozen
 class Allow:
     """Lets the tool run, with `updated_input` instead of its own if given; `updated_permissions` change the rules."""
 
@@ -115,7 +116,7 @@ class Allow:
     updated_permissions: Sequence[PermissionUpdate | Mapping[str, Any]] | None = None
 
 
-@attrs.frozen
+@frozen
 class Deny:
     """Keeps the tool from running; the model is told `message`. With `interrupt` the whole turn ends."""
 
@@ -135,7 +136,7 @@ def answer_permission(decision: object, tool_input: Mapping[str, Any], *, allow_
     if not isinstance(decision, Allow):
         raise OptionsError(f"a permission callback must return Allow(…) or Deny(…), not {type(decision).__name__}")
     updated = tool_input if decision.updated_input is None else decision.updated_input
-    if not isinstance(updated, Mapping):
+    if updated.__class__ is not dict and not isinstance(updated, Mapping):
         raise OptionsError(f"updated_input must be a dict, not {type(updated).__name__}", field="updated_input")
     answer: dict[str, Any] = {"behavior": "allow", "updatedInput": dict(updated)}
     if decision.updated_permissions:

@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.wire.permissions import Allow, Deny
 from claude_control.wire.reading import reader, using
 from claude_control.wire.record import WireRecord
@@ -40,7 +41,7 @@ UNANSWERED = "The user did not answer the questions."
 """What the model is told when nobody answers: 2.1.332's own words; older programs would say that they were answered."""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class QuestionOption(WireRecord):
     """One choice: its label is the answer; `preview` is what choosing it would look like, if the model shows that."""
 
@@ -54,7 +55,7 @@ def _read_options(value: object) -> tuple[QuestionOption, ...]:
     return tuple(reader(QuestionOption)(item) for item in items if isinstance(item, dict))
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class Question(WireRecord):
     """One question of the model.
 

@@ -7,18 +7,22 @@ forgotten in a second place.
 The function is generated, as attrs generates `__init__`, because a stream of deltas brings ten thousand messages a
 second. It fills an *open twin* of the record, a subclass without the frozen `__setattr__`, by plain assignments, and
 then turns it into the record: setting ten fields of a frozen record in `__init__` takes about three times as long.
+
+A class with `reads_late` has many fields of which most programs look at few. Its plain fields are left unset, and read
+from the JSON object when they are asked for.
 """
 
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import attrs
 
+from claude_control import records
 from claude_control.wire.fields import WHOLE, wire_name
 
-__all__ = ["Reader", "reader", "using"]
+__all__ = ["Reader", "default_source", "late_reader", "open_twin", "reader", "using"]
 
 R = TypeVar("R")
 Reader = Callable[[dict[str, Any]], R]
@@ -28,6 +32,7 @@ _READ = "read"
 _INDENT = "    "
 
 _compiled: dict[type, Reader[Any]] = {}
+_late: dict[tuple[type, str], Reader[Any]] = {}
 
 
 def using(read: Callable[[Any], Any]) -> dict[str, Any]:
@@ -46,27 +51,55 @@ def reader(record: type[R]) -> Reader[R]:
     return read
 
 
+def late_reader(record: type, name: str) -> Reader[Any]:
+    """Return what reads a field that is read late; raises AttributeError if the record has no such field."""
+    read = _late.get((record, name))
+    if read is None:
+        fields = [field for field in records.fields(record) if field.name == name and _is_late(record, field)]
+        if not fields:
+            raise AttributeError(f"{record.__name__!r} object has no attribute {name!r}")
+        names = _names() | {"space": types.SimpleNamespace}
+        lines = ["record = space()", *_fill(record, fields, names), f"return record.{name}"]
+        read = _late[record, name] = _function(record, lines, names)
+    return read
+
+
+def _is_late(record: type, field: "attrs.Attribute[Any]") -> bool:
+    plain = _READ not in field.metadata and not isinstance(field.default, attrs.Factory)  # type: ignore[arg-type]
+    return plain and getattr(record, "reads_late", False)
+
+
 def _compile(record: type) -> Reader[Any]:
-    names: dict[str, Any] = {"record_class": record, "twin": _open_twin(record), "all_are": _all_are, "nothing": {}}
-    names |= {kind.__name__: kind for kind in (bool, dict, float, int, list, str)}
-    names["new"] = object.__new__
-    source = "\n".join(["def read(raw):", *(_INDENT + line for line in _body(record, names))])
+    names = _names()
+    names |= {"record_class": record, "twin": open_twin(record), "new": object.__new__}
+    fields = [field for field in records.fields(record) if not _is_late(record, field)]
+    lines = ["record = new(twin)", *_fill(record, fields, names), "record.__class__ = record_class", "return record"]
+    return _function(record, lines, names)
+
+
+def _names() -> dict[str, Any]:
+    """Return what the source of a function knows by name."""
+    kinds = {kind.__name__: kind for kind in (bool, dict, float, int, list, str)}
+    return {"all_are": _all_are, "nothing": {}, **kinds}
+
+
+def _function(record: type, lines: list[str], names: dict[str, Any]) -> Reader[Any]:
+    source = "\n".join(["def read(raw):", *(_INDENT + line for line in lines)])
     exec(compile(source, f"<reader of {record.__name__}>", "exec"), names)
     read: Reader[Any] = names[_READ]
     return read
 
 
-def _open_twin(record: type) -> type:
+def open_twin(record: type) -> type:
     """Return a subclass of the same layout whose instances can be assigned to."""
     open_again = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
     return type(record.__name__, (record,), open_again)
 
 
-def _body(record: type, names: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines that fill the twin and freeze it."""
-    yield "record = new(twin)"
+def _fill(record: type, fields: "Iterable[attrs.Attribute[Any]]", names: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines that set fields."""
     objects = {"": "raw"}
-    for field in attrs.fields(record):
+    for field in fields:
         path = wire_name(record, field.name)
         if path == WHOLE:
             yield f"record.{field.name} = raw"
@@ -77,13 +110,11 @@ def _body(record: type, names: dict[str, Any]) -> Iterator[str]:
             yield f"{objects[parent]} = raw.get({parent!r})"
             yield f"if {objects[parent]}.__class__ is not dict: {objects[parent]} = nothing"
         yield from _assignment(field, objects[parent], key, names)
-    yield "record.__class__ = record_class"
-    yield "return record"
 
 
 def _assignment(field: "attrs.Attribute[Any]", source: str, key: str, names: dict[str, Any]) -> Iterator[str]:
     """Yield the lines that set one field, to its default if the key is missing or its value does not fit."""
-    target, default = f"record.{field.name}", _default(field, names)
+    target, default = f"record.{field.name}", default_source(field, names)
     value, fits = _conversion(field, names)
     yield f"if {key!r} in {source}:"
     yield f"{_INDENT}v = {source}[{key!r}]"
@@ -92,7 +123,7 @@ def _assignment(field: "attrs.Attribute[Any]", source: str, key: str, names: dic
     yield f"{_INDENT}{target} = {default}"
 
 
-def _default(field: "attrs.Attribute[Any]", names: dict[str, Any]) -> str:
+def default_source(field: "attrs.Attribute[Any]", names: dict[str, Any]) -> str:
     """Return the source of a field's default; lists and dicts are made anew for each record."""
     default: Any = field.default
     if default is attrs.NOTHING:

@@ -4,10 +4,12 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
+
 __all__ = ["WireRecord"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class WireRecord:
     """The base of messages, blocks and their parts.
 

@@ -5,18 +5,18 @@ left out when they are 0, the date when it is within 24 hours, the year when it 
 """
 
 import re
-import zoneinfo
 from datetime import datetime, timedelta, tzinfo
+
+from claude_control import loading
 
 __all__ = ["is_time", "read_reset_time"]
 
 _NO_DATE = 253_402_300_800  # the begin of the year 10000, in Unix seconds
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_SENTENCE = re.compile(
+_SENTENCE = (
     r"\bresets (?:(?P<month>[a-z]{3})[a-z]* (?P<day>\d{1,2})(?:, (?P<year>\d{4}))?(?:,| at) )?"
-    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>[ap])m \((?P<zone>[\w+/-]+)\)",
-    re.IGNORECASE,
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>[ap])m \((?P<zone>[\w+/-]+)\)"
 )
 
 
@@ -30,9 +30,10 @@ def read_reset_time(text: str, now: float) -> float | None:
 
     It is exact to the minute, rounded down. `now` is the time at which the text was written, in Unix seconds.
     """
-    found = _SENTENCE.search(text)
+    found = re.search(_SENTENCE, text, re.IGNORECASE)  # compiled by the first who needs it
     if found is None:
         return None
+    zoneinfo = loading.import_module("zoneinfo")  # which few programs ever need, and is slow to load
     try:
         zone = zoneinfo.ZoneInfo(found["zone"])
         return _time(found, zone, datetime.fromtimestamp(now, zone)).timestamp()

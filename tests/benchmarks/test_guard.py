@@ -23,9 +23,9 @@ pytestmark = [
 ]
 
 PAIRS, PAIRS_IN_DOUBT = 5, 15
-LEAST_RATE = 0.08  # of the orjson loop's
-MOST_CPU = 9.0  # times the orjson loop's
-MOST_UNREAD = 4.5  # bytes of memory for each unread byte
+LEAST_RATE = 0.25  # of the orjson loop's
+MOST_CPU = 5.0  # times the orjson loop's
+MOST_UNREAD = 2.0  # bytes of memory for each unread byte
 MOST_BEYOND = 0.1  # the same beyond `inbox_bytes`, where a file takes them
 
 

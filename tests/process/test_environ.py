@@ -1,5 +1,6 @@
 """The environment of the program: merged, without an outer session's own variables."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,17 @@ def test_variable_that_is_no_number_is_refused(told: str) -> None:
     """A timeout in the environment that is no number is an error with the variable's name."""
     with pytest.raises(OptionsError, match="CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"):
         initialize_timeout(Options(), {"CLAUDE_CODE_STREAM_CLOSE_TIMEOUT": told})
+
+
+def test_changes_of_the_process_environment_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program gets the environment as it is when it starts, however often it was read before."""
+    for value in ("one", "two \N{SNOWMAN}", "\udc80"):
+        monkeypatch.setenv("CHANGED", value)
+        assert build_environment(Options(), os.environ, marker=None)["CHANGED"] == value
+    built = build_environment(Options(), os.environ, marker=None)
+    built["CHANGED"] = "by its owner"
+    assert build_environment(Options(), os.environ, marker=None)["CHANGED"] == "\udc80"
+    monkeypatch.delenv("CHANGED")
+    assert "CHANGED" not in build_environment(Options(), os.environ, marker=None)
+    parent = dict(os.environ)
+    assert build_environment(Options(), os.environ, marker=None) == build_environment(Options(), parent, marker=None)

@@ -6,7 +6,7 @@ from types import FrameType
 
 import pytest
 
-from claude_control.process.launch import uninterrupted
+from claude_control.process.launch import OwnThread, uninterrupted
 
 
 class Interrupted(Exception):
@@ -18,6 +18,16 @@ def test_result_is_handed_over() -> None:
     undone: list[str] = []
     assert uninterrupted(lambda: threading.current_thread().name, undone.append) == "claude-watch"
     assert undone == []
+
+
+def test_own_threads_make_it_themselves() -> None:
+    """In a thread of ours, which nothing strikes, it is made right there."""
+    made: list[str] = []
+    thread = OwnThread(target=lambda: made.append(uninterrupted(lambda: threading.current_thread().name, made.append)))
+    thread.name = "ours"
+    thread.start()
+    thread.join(10)
+    assert made == ["ours"]
 
 
 def test_error_is_handed_over() -> None:

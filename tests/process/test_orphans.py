@@ -15,7 +15,18 @@ import pytest
 
 from claude_control.process import orphans
 from claude_control.process.exits import Exit
-from tests.process.programs import PATH, ROOT, is_dead, python, read_until, running, sh, the_watchdog, watchdogs
+from tests.process.programs import (
+    PATH,
+    ROOT,
+    has_watch_thread,
+    is_dead,
+    python,
+    read_until,
+    running,
+    sh,
+    the_watchdog,
+    watchdogs,
+)
 from tests.waiting import wait_until
 
 HOST = """
@@ -161,16 +172,50 @@ def test_nothing_is_swept_without_proc(marker: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_watchdog_is_one_for_all_and_ends_with_the_last(marker: str) -> None:
-    """All markers share one watchdog, which is gone when the last is released; releasing twice does nothing."""
+    """All markers share one watchdog, which ends soon after the last is released; releasing twice does nothing."""
     markers = [marker, *(orphans.new_marker() for _ in range(20))]
     for each in markers:
         assert orphans.guard(each)
     assert the_watchdog(os.getpid())
+    orphans.release(markers[1:10])
     for each in markers[1:] * 2:
         orphans.release(each)
     assert the_watchdog(os.getpid())
     orphans.release(marker)
-    assert watchdogs(os.getpid()) == []
+    wait_until(lambda: not watchdogs(os.getpid()))
+    wait_until(lambda: not has_watch_thread())
+
+
+def test_watchdog_stays_for_the_next_session(marker: str) -> None:
+    """Sessions one after another share one watchdog, which stays for as long as the pauses are short."""
+    assert orphans.guard(marker)
+    pid = the_watchdog(os.getpid())
+    until = time.monotonic() + 3 * orphans.LINGER
+    while time.monotonic() < until:
+        orphans.release(marker)
+        assert orphans.guard(marker)
+        assert watchdogs(os.getpid()) == [pid]
+    orphans.end_idle()  # it is in use
+    assert watchdogs(os.getpid()) == [pid]
+    orphans.release(marker)
+    assert watchdogs(os.getpid()) == [pid]
+    orphans.end_idle()
+    assert not watchdogs(os.getpid())
+    assert not has_watch_thread()
+
+
+def test_watchdog_ends_with_the_interpreter() -> None:
+    """A host that ends just after its last session leaves no watchdog behind, not even for a moment."""
+    code = (
+        "from claude_control.process import orphans\n"
+        "marker = orphans.new_marker()\n"
+        "assert orphans.guard(marker)\n"
+        "orphans.release(marker)\n"
+        "print(orphans._guard._watchdog.pid)"
+    )
+    argv = [sys.executable, "-c", code]
+    host = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    assert is_dead(int(host.stdout)), host.stderr
 
 
 def test_watchdog_knows_no_secret_and_holds_nothing(marker: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,6 +295,22 @@ def check_death(host: "subprocess.Popen[str]") -> None:
     wait_until(lambda: all(is_dead(int(pid)) for pid in pids), timeout=20)  # two seconds, if the machine is not busy
     wait_until(lambda: not watchdogs(host.pid), timeout=20)
     assert orphans.sweep(marker) == []
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_what_was_released_survives_the_host(others: bool) -> None:
+    """What a closed session was to leave running lives on when the host is killed later, with sessions open or none."""
+    code = "assert orphans.guard(orphans.new_marker())\n" if others else ""
+    host = start_host("wait", HOST.replace("print(marker,", f"{code}orphans.release(marker)\nprint(marker,"))
+    assert host.stdout is not None
+    marker, *pids = host.stdout.readline().split()
+    try:
+        host.kill()
+        host.communicate()
+        wait_until(lambda: not watchdogs(host.pid), timeout=20)
+        assert not any(is_dead(int(pid)) for pid in pids)
+    finally:
+        orphans.sweep(marker, grace=0)
 
 
 def test_host_that_ends_without_closing_leaves_nothing() -> None:

@@ -91,6 +91,23 @@ def test_timers_are_cheap() -> None:
     assert time.thread_time() - start < 2
 
 
+def test_timers_that_come_and_go_wake_nobody() -> None:
+    """Hooks that are answered long before their time has come leave the watch thread asleep."""
+    with running(["/bin/cat"]):
+        (thread,) = [each for each in threading.enumerate() if each.name == watch.THREAD_NAME]
+        before = _times_woken(thread)
+        for _ in range(300):
+            assert watch.call_later(60, bool).cancel()
+            threading.Event().wait(0.0005)  # lets the thread run, if it was woken
+        assert _times_woken(thread) - before < 100
+
+
+def _times_woken(thread: threading.Thread) -> int:
+    with open(f"/proc/self/task/{thread.native_id}/status", encoding="ascii") as file:
+        (switches,) = [line.split()[1] for line in file if line.startswith("voluntary_ctxt_switches")]
+    return int(switches)
+
+
 def test_stderr_is_handed_over_in_order() -> None:
     """Each chunk of stderr is told as it comes, complete and in order."""
     chunks: list[bytes] = []

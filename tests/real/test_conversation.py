@@ -10,6 +10,7 @@ from claude_control import (
     Allow,
     AssistantMessage,
     NotSupportedError,
+    ProcessExitedError,
     ResultMessage,
     Session,
     StreamEvent,
@@ -23,7 +24,7 @@ from claude_control.testing.model_script import Answer, Gate, Text, ToolCall, Wo
 from tests.real.conftest import Opener, Program
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 MODERN = "2.1.332"
 
@@ -55,9 +56,15 @@ def user_texts(model_server: ModelServer) -> str:
     return str([message for message in model_server.requests[-1].messages if message.get("role") == "user"])
 
 
+def one_of_all(open_session: Opener) -> Session:
+    """Open the session that most tests share."""
+    return open_session(can_use_tool=allow, include_partial_messages=True)
+
+
 # -- prompts in mid-turn -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 def test_prompts_sent_in_a_text_turn(open_session: Opener, program: Program, model_server: ModelServer) -> None:
     """2.1.332 merges what was sent meanwhile into one turn; the older ones give each its own."""
     session = open_session()
@@ -78,7 +85,7 @@ def test_a_prompt_sent_while_a_tool_runs_joins_the_turn(
     open_session: Opener, program: Program, workspace: Path, priority: str | None
 ) -> None:
     """On every version it is answered in the turn that runs, whose result is then its; "next" says just that."""
-    session = open_session(can_use_tool=allow)
+    session = one_of_all(open_session)
     turn = session.ask(script(bash("touch begun; sleep 1.5"), Text("without it")))
     wait_until((workspace / "begun").exists, timeout=20)
     if priority and program.version != MODERN:
@@ -95,12 +102,13 @@ def test_a_prompt_sent_while_a_tool_runs_joins_the_turn(
 
 def test_later_waits_for_the_end_of_the_turn(open_session: Opener, program: Program, workspace: Path) -> None:
     """With priority "later" a prompt does not join the turn, and has a turn of its own (2.1.332)."""
-    session = open_session(can_use_tool=allow)
+    session = one_of_all(open_session)
     turn = session.ask(script(bash("touch begun; sleep 1.5"), Text("ours")))
     wait_until((workspace / "begun").exists, timeout=20)
     if program.version != MODERN:
         with pytest.raises(NotSupportedError):
             session.send("hello", priority="later")
+        turn.interrupt()
         return
     session.send(script(Text("later")), priority="later")
     assert str(turn.result(timeout=20).result).strip() == "ours"
@@ -112,15 +120,16 @@ def test_now_ends_the_turn(
     open_session: Opener, program: Program, model_server: ModelServer, workspace: Path, where: str
 ) -> None:
     """With priority "now" the turn that runs ends as interrupted, and the prompt is answered next (2.1.332)."""
-    session = open_session(can_use_tool=allow)
-    turn = session.ask(held() if where == "text" else script(bash("touch begun; sleep 1.5"), Text("not said")))
+    session = one_of_all(open_session)
+    turn = session.ask(held("now") if where == "text" else script(bash("touch begun; sleep 1.5"), Text("not said")))
     if where == "text":
-        model_server.wait_for_gate("go")
+        model_server.wait_for_gate("now")
     else:
         wait_until((workspace / "begun").exists, timeout=20)
     if program.version != MODERN:
         with pytest.raises(NotSupportedError):
             session.send("hello", priority="now")
+        turn.interrupt()
         return
     session.send(script(Text("at once")), priority="now")
     turn.result(timeout=20, check=False)
@@ -133,7 +142,7 @@ def test_what_is_only_noted_is_read_with_the_next_prompt(
     open_session: Opener, program: Program, model_server: ModelServer
 ) -> None:
     """`should_query=False` asks the model nothing; the next prompt brings it along (2.1.332)."""
-    session = open_session()
+    session = one_of_all(open_session)
     session.ask("hello").result(timeout=20)
     before = len(model_server.requests)
     if program.version != MODERN:
@@ -150,7 +159,7 @@ def test_what_is_only_noted_is_read_with_the_next_prompt(
 
 def test_a_sent_prompt_is_taken_back(open_session: Opener, program: Program, model_server: ModelServer) -> None:
     """One that still waits is never asked, and holds nothing up; what has begun or is over is not taken back."""
-    session = open_session()
+    session = one_of_all(open_session)
     turn = session.ask(held())
     model_server.wait_for_gate("go")
     if program.version != MODERN:
@@ -174,6 +183,7 @@ def test_a_sent_prompt_is_taken_back(open_session: Opener, program: Program, mod
 # -- background work ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 def test_background_shell_is_told_and_waited_for(open_session: Opener, program: Program) -> None:
     """2.1.332 tells a shell's start and end; older ones its start only, and say that they do not know the rest."""
     session = open_session(can_use_tool=allow)
@@ -198,12 +208,16 @@ def test_background_shell_is_told_and_waited_for(open_session: Opener, program: 
     assert next(results(session)) == "Hello from the model server."  # the turn that the program began about it
 
 
+@pytest.mark.alone
 def test_an_older_programs_end_is_told_with_the_next_turn(open_session: Opener, program: Program) -> None:
     """2.1.7 notifies of an end before the next prompt's turn, and the task is over then; 2.0.75 ends over it."""
     session = open_session(can_use_tool=allow)
     session.ask(script(bash("true", run_in_background=True), Text("started"))).result(timeout=20)
     for _ in range(50):
-        result = session.ask("hello").result(timeout=20, check=False)
+        try:
+            result = session.ask("hello").result(timeout=20, check=False)
+        except ProcessExitedError:  # before it had a result for the prompt
+            break
         if session.tasks[0].over or result.is_error:
             break
     if program.version == "2.0.75":
@@ -213,6 +227,7 @@ def test_an_older_programs_end_is_told_with_the_next_turn(open_session: Opener, 
     assert [(task.status, task.over) for task in session.tasks] == [("completed", True)]
 
 
+@pytest.mark.alone
 def test_background_agent_is_told_and_waited_for(open_session: Opener, program: Program) -> None:
     """A subagent in the background is a task on every version; on 2.1.332 its turn is part of the wait."""
     session = open_session(can_use_tool=allow)
@@ -225,6 +240,7 @@ def test_background_agent_is_told_and_waited_for(open_session: Opener, program: 
     assert task.status == ("completed" if program.version == MODERN else None)
 
 
+@pytest.mark.alone
 def test_a_stopped_task_is_over(open_session: Opener, program: Program) -> None:
     """`stop_task()` ends a task, and the wait with it, though no turn follows (2.1.332)."""
     session = open_session(can_use_tool=allow)
@@ -239,6 +255,7 @@ def test_a_stopped_task_is_over(open_session: Opener, program: Program) -> None:
     assert [(task.status, task.over) for task in session.tasks] == [("stopped", True)]
 
 
+@pytest.mark.alone
 def test_a_long_foreground_command_that_is_interrupted_is_over(
     open_session: Opener, program: Program, workspace: Path
 ) -> None:
@@ -271,7 +288,7 @@ def test_one_shot_waits_for_background_work(
 
 def test_slash_commands_end_their_turn(open_session: Opener, program: Program, model_server: ModelServer) -> None:
     """Each is a turn that completes without the model, and its output is among the turn's messages."""
-    session = open_session()
+    session = one_of_all(open_session)
     session.ask("hello").result(timeout=20)
     turn = session.ask("/cost")
     messages = list(turn)
@@ -288,6 +305,7 @@ def test_slash_commands_end_their_turn(open_session: Opener, program: Program, m
     assert str(session.ask(script(Text("still here"))).result(timeout=20).result).strip() == "still here"
 
 
+@pytest.mark.alone
 def test_clear_begins_a_new_conversation(open_session: Opener, program: Program, model_server: ModelServer) -> None:
     """On 2.1.332 `/clear` forgets and changes the session's id; the older ones have no such command."""
     session = open_session()
@@ -305,7 +323,7 @@ def test_clear_begins_a_new_conversation(open_session: Opener, program: Program,
 
 def test_unknown_commands_end_their_turn(open_session: Opener, program: Program, model_server: ModelServer) -> None:
     """2.1.332 asks the model about it; the older ones end at once, 2.1.7 with a word."""
-    session = open_session()
+    session = one_of_all(open_session)
     turn = session.ask("/nosuch thing")
     result = turn.result(timeout=20)
     assert turn.outcome == "completed"
@@ -336,6 +354,7 @@ def test_verbatim_prompts_reach_the_model_as_they_are(
 # -- interrupts --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 def test_interrupt_before_anything(open_session: Opener) -> None:
     """An interrupt of a session that never had a prompt is answered and changes nothing."""
     session = open_session()
@@ -344,6 +363,7 @@ def test_interrupt_before_anything(open_session: Opener) -> None:
     assert str(session.ask(script(Text("hello"))).result(timeout=20).result).strip() == "hello"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("frames", [0, 1, 2, 4])
 def test_interrupt_at_any_moment_of_the_first_prompt(open_session: Opener, frames: int) -> None:
     """However far the first turn is, before its begin too, an interrupt ends it, and the session goes on."""
@@ -360,7 +380,7 @@ def test_interrupt_at_any_moment_of_the_first_prompt(open_session: Opener, frame
 
 def test_two_interrupts_end_one_turn(open_session: Opener) -> None:
     """A second interrupt finds nothing more to stop, and the next turn is not hit by it."""
-    session = open_session(include_partial_messages=True)
+    session = one_of_all(open_session)
     turn = session.ask(script(Words(400, pause=0.05)))
     next(message for message in turn if isinstance(message, StreamEvent))
     session.interrupt(timeout=20)
@@ -370,6 +390,7 @@ def test_two_interrupts_end_one_turn(open_session: Opener) -> None:
     assert str(session.ask(script(Text("hello"))).result(timeout=20).result).strip() == "hello"
 
 
+@pytest.mark.alone
 def test_interrupt_when_idle_keeps_a_background_shell(open_session: Opener, workspace: Path) -> None:
     """An interrupt between two turns stops no shell in the background."""
     session = open_session(can_use_tool=allow)

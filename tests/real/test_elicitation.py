@@ -29,7 +29,7 @@ from claude_control.wire.support import CURRENT
 from tests.real.conftest import Opener, Program
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 SERVER = {"command": sys.executable, "args": [str(Path(__file__).with_name("asking_server.py"))]}
 OPTIONS: dict[str, Any] = {"mcp_servers": {"asking": SERVER}, "allowed_tools": ["mcp__asking"]}
@@ -136,6 +136,7 @@ def test_page_is_opened_by_consent(open_session: Opener) -> None:
     assert (complete.mcp_server_name, complete.elicitation_id) == ("asking", "e1")
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("current")
 @pytest.mark.parametrize(("answer", "said"), [(Accept(), "done"), (Decline(), "declined"), (None, "canceled")])
 def test_page_that_a_call_needs_first(open_session: Opener, answer: Accept | Decline | None, said: str) -> None:
@@ -208,6 +209,7 @@ def test_interrupt_withdraws_the_question(open_session: Opener) -> None:
     assert session.ask(script(Text("on it goes"))).result().result == "on it goes"
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("current")
 def test_close_while_asked(open_session: Opener) -> None:
     """Closing the session fires the signal of an open question, does not wait for it, and leaves nothing behind."""

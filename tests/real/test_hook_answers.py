@@ -11,6 +11,7 @@ from claude_control import (
     ControlRequestError,
     Deny,
     HookMatcher,
+    Session,
     add_context,
     allow_tool,
     ask_user,
@@ -28,7 +29,7 @@ from tests.real.conftest import Opener, Program
 from tests.real.hook_book import FAIL, MAKE, Book, ask, delegate, furnish, story, tool_results
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 newest = pytest.mark.parametrize("program", ["2.1.332"], indirect=True)
 
@@ -52,6 +53,14 @@ def told_model(server: ModelServer) -> str:
     return str(server.requests[-1].messages)
 
 
+COMMON = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart", "Stop")
+
+
+def watched(open_session: Opener, book: Book, can_use_tool: Any = allow) -> Session:
+    """Open a session that tests share: with hooks of several events, which have no opinion unless the book says so."""
+    return open_session(hooks=book.hooks(COMMON), can_use_tool=can_use_tool)
+
+
 # -- before a tool -----------------------------------------------------------------------------------------------------
 
 
@@ -64,7 +73,7 @@ def test_decisions_about_a_tool(open_session: Opener, program: Program, workspac
         return Deny("asked and denied")
 
     book = Book({"PreToolUse": allow_tool("fine")})
-    session = open_session(hooks=book.hooks(["PreToolUse"]), can_use_tool=decide)
+    session = watched(open_session, book, decide)
     ask(session, MAKE, Text("ok"))
     assert (asked, (workspace / "made").exists()) == ([], True)
     book.answers["PreToolUse"] = deny_tool("not today")
@@ -104,7 +113,7 @@ def test_input_is_rewritten(open_session: Opener, program: Program, workspace: P
     """A tool runs with the other input, also when nobody decided; 2.0.75, which would run the first one, runs none."""
     other = rewrite_input({"command": "touch other", "description": "make another"})
     book = Book({"PreToolUse": other})
-    session = open_session(hooks=book.hooks(["PreToolUse"]), can_use_tool=allow)
+    session = watched(open_session, book)
     (said,) = tool_results(ask(session, MAKE, Text("ok")))
     assert (workspace / "other").exists() == (program.version != "2.0.75")
     assert ("needs Claude Code 2.1.7" in said) == (program.version == "2.0.75")
@@ -134,6 +143,7 @@ def test_question_is_answered_by_a_hook(open_session: Opener, program: Program) 
     assert ('"Which?"="blue"' in said) == (program.version == "2.1.332")
 
 
+@pytest.mark.alone
 def test_tool_is_put_off(open_session: Opener, program: Program, workspace: Path) -> None:
     """Defer ends the turn with the call in the result; an older program, which would run the tool, denies it."""
     book = Book({"PreToolUse": defer_tool()})
@@ -230,7 +240,7 @@ def test_context_is_added(open_session: Opener, program: Program, model_server: 
         event: (lambda told, _id, _context: add_context(f"context of {told['hook_event_name']}"))
         for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStart")
     }
-    session = open_session(hooks=book.hooks(book.answers), can_use_tool=allow)
+    session = watched(open_session, book)
     ask(session, MAKE, FAIL, delegate(Text("sub answer")), Text("ok"))
     told = {event for event in book.answers for one in model_server.requests if f"context of {event}" in str(one.body)}
     assert told == book.answers.keys() - ({"PreToolUse"} if program.version != "2.1.332" else set())
@@ -242,7 +252,7 @@ def test_context_is_added(open_session: Opener, program: Program, model_server: 
 def test_prompts_are_blocked(open_session: Opener, program: Program, model_server: ModelServer) -> None:
     """A blocked prompt reaches no model; the newest program says why, and shows the prompt unless told not to."""
     book = Book({"UserPromptSubmit": block("not this")})
-    session = open_session(hooks=book.hooks(["UserPromptSubmit"]))
+    session = watched(open_session, book)
     for answer in (block("not this"), block("not this") | {"suppressOriginalPrompt": True}, stop("not this")):
         book.answers["UserPromptSubmit"] = answer
         turn = session.ask("the very prompt")
@@ -280,7 +290,7 @@ def test_stop_goes_on(open_session: Opener, program: Program, model_server: Mode
         return lambda told, *_: None if told["stop_hook_active"] else answer
 
     book = Book({"Stop": once(block("go on"))})
-    session = open_session(hooks=book.hooks(["Stop"]))
+    session = watched(open_session, book)
     messages = ask(session, Text("first"), Text("second"))
     assert raw_result(messages)["result"].strip() == "second"
     assert "go on" in told_model(model_server)
@@ -330,7 +340,7 @@ def test_what_is_shown_is_replaced(open_session: Opener, model_server: ModelServ
 def test_messages_are_shown(open_session: Opener) -> None:
     """A `systemMessage` comes as a message of the program (2.1.332)."""
     book = Book({"PreToolUse": {"systemMessage": "look out"}})
-    messages = ask(open_session(hooks=book.hooks(["PreToolUse"]), can_use_tool=allow), MAKE, Text("ok"))
+    messages = ask(watched(open_session, book), MAKE, Text("ok"))
     shown = [message.raw["content"] for message in messages if message.raw.get("subtype") == "informational"]
     assert shown == ["PreToolUse:Bash says: look out"]
 
@@ -376,6 +386,7 @@ def test_failed_hooks_change_nothing(open_session: Opener, program: Program, wor
     assert raw_result(ask(session, Text("and on")))["result"].strip() == "and on"
 
 
+@pytest.mark.alone
 @newest
 def test_hanging_hook_at_the_end_of_a_batch_leaves_the_session_alive(open_session: Opener) -> None:
     """A PostToolBatch hook that ignores its limit costs the limit and no more: the program never counts (2.1.332)."""
@@ -425,14 +436,14 @@ def test_failed_guards_of_the_newest_program(open_session: Opener, workspace: Pa
 
 def test_guards_may_fail_open(open_session: Opener, workspace: Path) -> None:
     """With `on_failure="continue"` a guard that fails, or is late, has no opinion, on every program."""
+    book = Book()
+    hooks = book.hooks(["PreToolUse", "UserPromptSubmit"], timeout=0.2, on_failure="continue")
+    session = open_session(hooks=hooks, can_use_tool=allow)
     for failure in (fail, hang):
-        book = Book(dict.fromkeys(("PreToolUse", "UserPromptSubmit"), failure))
-        hooks = book.hooks(["PreToolUse", "UserPromptSubmit"], timeout=0.2, on_failure="continue")
-        session = open_session(hooks=hooks, can_use_tool=allow)
+        book.answers = dict.fromkeys(("PreToolUse", "UserPromptSubmit"), failure)
         ask(session, MAKE, Text("ok"))
         assert (workspace / "made").exists()
         (workspace / "made").unlink()
-        session.close()
 
 
 @newest

@@ -36,6 +36,16 @@ if told["exits"]:
 turn.result()
 """
 
+# A host whose session is at rest, with no guard.
+UNGUARDED = """
+import json, sys
+from claude_control import Session
+told = json.load(open(sys.argv[1]))
+session = Session(cli_path=told["command"], cwd=told["cwd"], env=told["env"], orphan_guard=False).open()
+print("open", flush=True)
+sys.stdin.read()
+"""
+
 
 def carriers(tag: str) -> list[int]:
     """The processes, zombies aside, whose environment has the tag; this one aside."""
@@ -51,7 +61,14 @@ def carriers(tag: str) -> list[int]:
 
 
 def _start_host(
-    program: Program, workspace: Path, environment: dict[str, str], tmp_path: Path, tag: str, *, exits: bool
+    program: Program,
+    workspace: Path,
+    environment: dict[str, str],
+    tmp_path: Path,
+    tag: str,
+    *,
+    exits: bool = False,
+    code: str = HOST,
 ) -> "subprocess.Popen[str]":
     prompt = script(ToolCall("Bash", command="tail -f /dev/null & tail -f /dev/null", description="wait"), Text("done"))
     told: dict[str, Any] = {
@@ -62,9 +79,9 @@ def _start_host(
         "exits": exits,
     }
     (tmp_path / "told.json").write_text(json.dumps(told))
-    (tmp_path / "host.py").write_text(HOST)
+    (tmp_path / "host.py").write_text(code)
     arguments = [sys.executable, str(tmp_path / "host.py"), str(tmp_path / "told.json")]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def _tails(tag: str) -> list[int]:
@@ -93,12 +110,30 @@ def test_nothing_survives_its_host(
         host.wait(20)
         wait_until(lambda: not carriers(tag), timeout=5)
     finally:
-        if host.stdout is not None:
-            host.stdout.close()
+        _end(host, tag)
+
+
+def test_program_without_a_prompt_needs_no_guard(
+    program: Program, workspace: Path, real_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """A program that nothing was asked of ends by itself when its host is killed: the guard may come just behind it."""
+    tag = os.urandom(8).hex()
+    host = _start_host(program, workspace, real_environment, tmp_path, tag, code=UNGUARDED)
+    try:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "open\n"
+        assert len(carriers(tag)) >= 1
         host.kill()
-        host.wait(10)
-        for pid in carriers(tag):
-            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not carriers(tag), timeout=20)
+    finally:
+        _end(host, tag)
+
+
+def _end(host: "subprocess.Popen[str]", tag: str) -> None:
+    host.kill()
+    host.communicate()
+    for pid in carriers(tag):
+        os.kill(pid, signal.SIGKILL)
 
 
 def test_ctrl_c_in_the_middle_of_a_4_mib_prompt(open_session: Opener) -> None:

@@ -34,7 +34,6 @@ def no_opinion(*_arguments: Any) -> dict[str, Any]:
 
 # Flags that go together share a start of the program.
 TAKEN: dict[str, dict[str, Any]] = {
-    "plain": {},
     "tools": {
         "tools": ["Bash", "Read"],
         "allowed_tools": ["Read", "Bash(git log:*)"],
@@ -82,6 +81,16 @@ TAKEN_BY_NEWEST: dict[str, dict[str, Any]] = {
     },
     "auto": {"permission_mode": "auto", "extra_args": {"await-initialize": None, "bare": None}},
 }
+
+
+TOGETHER: dict[str, Any] = {
+    "agents": {"canary": AgentDefinition("CANARY-AGENT", "be useful", tools=["Read"], model="haiku")},
+    "tools": ["Read", "Bash", "WebFetch", "Task"],
+    "disallowed_tools": ["WebFetch"],
+    "model": "claude-sonnet-4-5",
+    "thinking": {"type": "enabled", "budget_tokens": 2000},
+}
+"""Options of one session whose effects do not touch each other, a test for each."""
 
 
 class Asker(Protocol):
@@ -152,9 +161,10 @@ def test_system_prompt_file_reaches_the_model(ask: Asker, workspace: Path) -> No
     assert "CANARY-FILE" in request.system
 
 
+@pytest.mark.shared
 def test_agents_reach_the_model(ask: Asker) -> None:
     """A subagent given in the options is one that the model is told of."""
-    request, _ = ask(agents={"canary": AgentDefinition("CANARY-AGENT", "be useful", tools=["Read"], model="haiku")})
+    request, _ = ask(**TOGETHER)
     assert "CANARY-AGENT" in json.dumps(dict(request.body))
 
 
@@ -166,9 +176,10 @@ def test_structured_output_has_the_shape(ask: Asker) -> None:
     assert result.structured_output == {"n": 5}
 
 
+@pytest.mark.shared
 def test_tools_are_those_of_the_options(ask: Asker) -> None:
     """The model has the tools that were listed, and no forbidden one."""
-    request, _ = ask(tools=["Read", "Bash", "WebFetch"], disallowed_tools=["WebFetch"])
+    request, _ = ask(**TOGETHER)
     assert {"Read", "Bash"} <= set(request.tools)
     assert not {"WebFetch", "Write", "Edit"} & set(request.tools)
 
@@ -186,9 +197,10 @@ def test_thinking_can_be_turned_off(ask: Asker) -> None:
     assert request.body.get("thinking") in (None, {"type": "disabled"})
 
 
+@pytest.mark.shared
 def test_thinking_has_its_budget(ask: Asker) -> None:
     """A budget of tokens for thinking reaches the model."""
-    request, _ = ask(model="claude-sonnet-4-5", thinking={"type": "enabled", "budget_tokens": 2000})
+    request, _ = ask(**TOGETHER)
     assert request.body["thinking"]["budget_tokens"] == 2000
 
 
@@ -230,8 +242,9 @@ def test_outer_session_does_not_show(ask: Asker, monkeypatch: pytest.MonkeyPatch
 
 def test_nothing_is_left_in_the_temporary_directory(open_session: Opener) -> None:
     """The files that carried settings and servers are gone after close, and were private before."""
+    before = set(Path(tempfile.gettempdir()).glob("claude-control-*-*-*-*"))  # of sessions that other tests share
     session = open_session(settings='{"env": {"A": "b"}}', mcp_servers={"m": {"command": "false"}})
-    (folder,) = Path(tempfile.gettempdir()).glob("claude-control-*-*-*-*")
+    (folder,) = set(Path(tempfile.gettempdir()).glob("claude-control-*-*-*-*")) - before
     assert sorted(path.name for path in folder.iterdir()) == ["mcp.json", "settings.json"]
     session.close()
     assert not folder.exists()

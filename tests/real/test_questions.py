@@ -15,7 +15,7 @@ from claude_control.wire.questions import UNANSWERED
 from tests.real.conftest import Opener, Program
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 NEWEST = "2.1.332"
 
@@ -42,6 +42,11 @@ def results(messages: list[Any]) -> list[tuple[bool, str]]:
     return [(bool(block.get("is_error")), str(block["content"])) for block in blocks if block["type"] == "tool_result"]
 
 
+def nobody(*_: Any) -> Any:
+    """Take part in the options, and never be asked."""
+    pytest.fail("on_question wins")
+
+
 # -- questions ---------------------------------------------------------------------------------------------------------
 
 
@@ -53,7 +58,7 @@ def test_questions_are_typed(open_session: Opener) -> None:
         seen.append((questions, context))
         return {"Which colour?": "Red"}
 
-    session = open_session(on_question=answer, can_use_tool=lambda *_: pytest.fail("on_question wins"))
+    session = open_session(on_question=answer, can_use_tool=nobody)
     messages = list(session.ask(script(asking(COLOUR, PARTS), Text("done"))))
     (((colour, parts), context),) = seen
     assert (colour.question, colour.header, colour.multi_select) == ("Which colour?", "colour?", False)
@@ -96,7 +101,7 @@ def test_answers_reach_the_model(open_session: Opener) -> None:
             raise value
         return value
 
-    session = open_session(on_question=answer)
+    session = open_session(on_question=answer, can_use_tool=nobody)
     told = results(list(session.ask(script(*[asking(COLOUR, PARTS)] * len(ANSWERS), Text("done")))))
     assert len(told) == len(ANSWERS)
     for (value, expected), (is_error, text) in zip(ANSWERS, told, strict=True):
@@ -107,7 +112,11 @@ def test_answers_reach_the_model(open_session: Opener) -> None:
 def test_answers_can_come_later(open_session: Opener) -> None:
     """A person may answer after the callback has returned; a wrong answer leaves it open, a second one is too late."""
     later: list[PendingAnswer] = []
-    session = open_session(on_question=lambda _questions, context: later.append(context.answer_later()))
+
+    def answer(_questions: tuple[Question, ...], context: PermissionContext) -> None:
+        later.append(context.answer_later())
+
+    session = open_session(on_question=answer, can_use_tool=nobody)
     turn = session.ask(script(asking(COLOUR), Text("done")))
     wait_until(lambda: bool(later), timeout=20)
     with pytest.raises(ValueError, match="no question that was asked"):
@@ -119,7 +128,7 @@ def test_answers_can_come_later(open_session: Opener) -> None:
 
 MODES: dict[str, dict[str, Any]] = {
     "default": {"allowed_tools": ["AskUserQuestion"]},
-    "bypassPermissions": {"allow_bypass": True},
+    "bypassPermissions": {"allow_bypass": True, "env": {"IS_SANDBOX": "1"}},
     "dontAsk": {},
     "plan": {},
 }
@@ -133,8 +142,9 @@ def test_question_is_asked_in_every_mode_but_one(open_session: Opener, mode: str
     def answer(questions: tuple[Question, ...], _context: PermissionContext) -> None:
         asked.append(questions)
 
-    options = {"permission_mode": mode, "env": {"IS_SANDBOX": "1"}, **MODES[mode]}
-    open_session(on_question=answer, **options).ask(script(asking(COLOUR), Text("done"))).result()
+    session = open_session(on_question=answer, **MODES[mode])
+    session.set_permission_mode(mode)
+    session.ask(script(asking(COLOUR), Text("done"))).result()
     assert len(asked) == (0 if mode == "dontAsk" else 1)
 
 
@@ -191,6 +201,7 @@ def test_plan_is_approved(open_session: Opener, hand_in: HandIn, workspace: Path
         return Allow(updated_permissions=[SetMode("acceptEdits")])
 
     session = open_session(on_plan=judge, permission_mode="plan")
+    session.set_permission_mode("plan")
     messages = hand_in(session)
     assert seen == [PLAN]
     assert "User has approved your plan" in results(messages)[-1][1]
@@ -201,11 +212,13 @@ def test_plan_is_approved(open_session: Opener, hand_in: HandIn, workspace: Path
 def test_plan_is_sent_back(open_session: Opener, hand_in: HandIn, workspace: Path) -> None:
     """A Deny tells the model what is wrong with the plan, and plan mode goes on: nothing is written."""
     session = open_session(on_plan=lambda *_: Deny("Tests are missing."), permission_mode="plan")
+    session.set_permission_mode("plan")
     assert results(hand_in(session))[-1] == (True, "Tests are missing.")
     session.ask(script(ToolCall("Write", file_path=str(workspace / "built"), content="x"), Text("ok"))).result()
     assert not (workspace / "built").exists()
 
 
+@pytest.mark.alone
 def test_plan_may_be_missing(open_session: Opener) -> None:
     """A model that wrote no plan hands in an empty one; what is no decision denies."""
     seen: list[str] = []

@@ -28,7 +28,7 @@ from claude_control.testing.model_script import Answer, Gate, Text, ToolCall, Wo
 from tests.real.conftest import Opener, Program
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 
 def touch(name: str) -> ToolCall:
@@ -41,9 +41,14 @@ def allow(_tool: str, _input: dict[str, Any], _context: PermissionContext) -> Al
     return Allow()
 
 
+def one_of_all(open_session: Opener, can_use_tool: Any = allow) -> Session:
+    """Open the session that most tests share."""
+    return open_session(can_use_tool=can_use_tool, include_partial_messages=True)
+
+
 def test_streams_a_text_turn(open_session: Opener) -> None:
     """A turn delivers its deltas, its whole message and its own result last."""
-    session = open_session(include_partial_messages=True)
+    session = one_of_all(open_session)
     messages = list(session.ask(script(Text("hello from afar"))))
     deltas = "".join(message.text for message in messages if isinstance(message, StreamEvent))
     assert deltas.strip() == "hello from afar"
@@ -54,7 +59,7 @@ def test_streams_a_text_turn(open_session: Opener) -> None:
 
 def test_text_is_there_without_waiting(open_session: Opener) -> None:
     """`turn.text` is the answer's text once the turn has ended, and the session is idle then."""
-    session = open_session()
+    session = one_of_all(open_session)
     turn = session.ask(script(Text("short")))
     turn.result()
     assert turn.text.strip() == "short"
@@ -67,7 +72,7 @@ def test_allowed_tool_runs_with_changed_input(open_session: Opener, workspace: P
         assert tool == "Bash"
         return Allow({**tool_input, "command": "touch changed"})
 
-    session = open_session(can_use_tool=change)
+    session = one_of_all(open_session, change)
     session.ask(script(touch("asked"), Text("done"))).result()
     assert (workspace / "changed").exists()
     assert not (workspace / "asked").exists()
@@ -75,16 +80,16 @@ def test_allowed_tool_runs_with_changed_input(open_session: Opener, workspace: P
 
 def test_denied_tool_does_not_run(open_session: Opener, workspace: Path) -> None:
     """A Deny keeps the tool from running, tells the model why, and lets the turn go on."""
-    session = open_session(can_use_tool=lambda *_: Deny("not on my watch"))
+    session = one_of_all(open_session, lambda *_: Deny("not on my watch"))
     messages = list(session.ask(script(touch("denied"), Text("understood"))))
     assert not (workspace / "denied").exists()
     assert any("not on my watch" in str(message.raw) for message in messages)
     assert str(messages[-1].raw["result"]).strip() == "understood"
 
 
-def _with_hook(open_session: Opener, hook: Any, **matcher: Any) -> Session:
+def _with_hook(open_session: Opener, hook: Any, can_use_tool: Any = allow, **matcher: Any) -> Session:
     hooks = {"PreToolUse": [HookMatcher(matcher="Bash", hooks=[hook], **matcher)]}
-    return open_session(can_use_tool=allow, hooks=hooks)
+    return open_session(can_use_tool=can_use_tool, hooks=hooks)
 
 
 def test_hook_that_blocks_stops_the_tool(open_session: Opener, workspace: Path) -> None:
@@ -129,7 +134,7 @@ def test_hook_that_never_returns_stops_the_tool(open_session: Opener, workspace:
 
 def test_model_and_mode_change_while_a_turn_streams(open_session: Opener, model_server: Any) -> None:
     """`set_model` and `set_permission_mode` are answered in mid-turn, and the next request names the model."""
-    session = open_session(include_partial_messages=True)
+    session = one_of_all(open_session)
     turn = session.ask(script(Answer(Words(5), Gate("go on"))))
     next(message for message in turn if isinstance(message, StreamEvent))
     model_server.wait_for_gate("go on")
@@ -140,11 +145,13 @@ def test_model_and_mode_change_while_a_turn_streams(open_session: Opener, model_
     turn.result()
     session.ask(script(Text("hi"))).result()
     assert model_server.requests[-1].model.startswith("claude-haiku-4-5")
+    session.set_permission_mode("default")
+    session.set_model(None)
 
 
 def test_interrupted_turn_ends_and_the_next_one_has_its_own_result(open_session: Opener) -> None:
     """An interrupt of a slow stream ends that turn as interrupted, and the next turn's result is its own."""
-    session = open_session(include_partial_messages=True)
+    session = one_of_all(open_session)
     turn = session.ask(script(Words(400, pause=0.05)))
     next(message for message in turn if isinstance(message, StreamEvent))
     session.interrupt()
@@ -155,6 +162,7 @@ def test_interrupted_turn_ends_and_the_next_one_has_its_own_result(open_session:
     assert following.outcome == "completed"
 
 
+@pytest.mark.alone
 def test_interrupt_right_behind_a_prompt_is_not_lost(open_session: Opener) -> None:
     """An interrupt that comes before the program has begun the turn still ends it (2.1.332 by itself loses it)."""
     session = open_session()
@@ -168,14 +176,14 @@ def test_interrupt_right_behind_a_prompt_is_not_lost(open_session: Opener) -> No
 
 def test_two_prompts_in_a_row_get_their_own_results(open_session: Opener) -> None:
     """Prompts asked back to back never merge: each Turn has its own answer."""
-    session = open_session()
+    session = one_of_all(open_session)
     turns = [session.ask(script(Text(f"answer {n}"))) for n in range(3)]
     assert [str(turn.result().result).strip() for turn in turns] == ["answer 0", "answer 1", "answer 2"]
 
 
 def test_mcp_status_is_answered(open_session: Opener) -> None:
     """A session without MCP servers says so."""
-    assert open_session().get_mcp_status().servers == ()
+    assert one_of_all(open_session).get_mcp_status().servers == ()
 
 
 def test_rewind_restores_the_files(open_session: Opener, workspace: Path) -> None:
@@ -190,6 +198,7 @@ def test_rewind_restores_the_files(open_session: Opener, workspace: Path) -> Non
     assert not made.exists()
 
 
+@pytest.mark.alone
 def test_close_ends_the_program(open_session: Opener) -> None:
     """After close() the program is gone, and the session says so."""
     session = open_session()
@@ -199,6 +208,7 @@ def test_close_ends_the_program(open_session: Opener) -> None:
     assert not os.path.exists(f"/proc/{pid}")
 
 
+@pytest.mark.alone
 def test_close_in_mid_turn_ends_the_program(open_session: Opener) -> None:
     """close() interrupts a turn that runs, and the turn ends for its waiter too."""
     session = open_session(include_partial_messages=True)
@@ -211,7 +221,7 @@ def test_close_in_mid_turn_ends_the_program(open_session: Opener) -> None:
 
 def test_interrupt_answers_behind_unread_messages(open_session: Opener, model_server: Any) -> None:
     """`interrupt()` answers while 10,000 messages of its turn lie unread, and they are all still delivered."""
-    session = open_session(include_partial_messages=True)
+    session = one_of_all(open_session)
     turn = session.ask(script(Answer(Words(10_000), Gate("never"))))
     model_server.wait_for_gate("never", timeout=40)
     wait_until(lambda: session.stats.frames > 10_000, timeout=40)
@@ -234,7 +244,7 @@ def test_control_calls_work_in_callbacks(open_session: Opener, workspace: Path) 
         seen.append("permission")
         return Allow()
 
-    session = open_session(can_use_tool=ask, hooks={"PreToolUse": [HookMatcher(hooks=[hook])]})
+    session = _with_hook(open_session, hook, ask)
     session.ask(script(touch("made"), Text("done"))).result()
     assert seen == ["hook: ()", "permission"]
     assert (workspace / "made").exists()
@@ -250,7 +260,8 @@ def test_cancelled_callbacks_are_told_before_interrupt_returns(open_session: Ope
         context.signal.wait(30)
         return Allow()
 
-    session = open_session(can_use_tool=ask)
+    session = one_of_all(open_session, ask)
+    late = session.stats.late_answers
     turn = session.ask(script(touch("never"), Text("done")))
     assert waiting.wait(20)
     session.interrupt()
@@ -258,7 +269,7 @@ def test_cancelled_callbacks_are_told_before_interrupt_returns(open_session: Ope
     assert signals[0].reason == "cancelled"
     turn.result(timeout=10)
     assert turn.outcome == "interrupted"
-    wait_until(lambda: session.stats.late_answers == 1)
+    wait_until(lambda: session.stats.late_answers == late + 1)
 
 
 def test_cancelled_hooks_are_told_before_interrupt_returns(open_session: Opener) -> None:
@@ -270,15 +281,17 @@ def test_cancelled_hooks_are_told_before_interrupt_returns(open_session: Opener)
         waiting.set()
         context.signal.wait(30)
 
-    session = open_session(can_use_tool=allow, hooks={"PreToolUse": [HookMatcher(hooks=[hook])]})
+    session = _with_hook(open_session, hook)
+    late = session.stats.late_answers
     turn = session.ask(script(touch("never"), Text("done")))
     assert waiting.wait(20)
     session.interrupt()
     assert signals[0].aborted
     turn.result(timeout=10)
-    wait_until(lambda: session.stats.late_answers == 1)
+    wait_until(lambda: session.stats.late_answers == late + 1)
 
 
+@pytest.mark.alone
 def test_background_task_between_two_prompts_is_nobodys_turn(
     open_session: Opener, program: Program, workspace: Path
 ) -> None:

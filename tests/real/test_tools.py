@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ from tests.tools.foreign import highlevel, lowlevel
 from tests.tools.peers import Latch
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.shared]
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154"
@@ -59,14 +59,52 @@ def _plain(content: Any) -> Any:
     return content
 
 
+def draw() -> Media:
+    """Draw."""
+    return Media(PNG, "image/png")
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+def raises() -> None:
+    """Fail."""
+    raise ValueError("no such article")
+
+
+def refuses() -> ToolResult:
+    """Refuse."""
+    return ToolResult("closed on Sundays", is_error=True)
+
+
+def steer(context: ToolContext) -> str:
+    """Steer."""
+    for done in range(3):
+        context.progress(done, 3, f"step {done}")
+    context.session.set_model("haiku")
+    return str(context.tool_use_id)
+
+
+COMMON = (move, draw, nothing, raises, refuses, steer)
+"""Tools of a session that tests share."""
+
+
+def make_lab(tools: Sequence[Any]) -> ToolServer:
+    """Return a server with these tools."""
+    notes = Resource("notes://a", "hello", name="notes")
+    return ToolServer("lab", tools, resources=[notes], instructions="Be kind.")
+
+
+_common = make_lab(COMMON)  # one for all, or its sessions would not be alike
+
+
 @pytest.fixture
 def open_lab(open_session: Opener) -> Callable[..., Session]:
     """Open a session with one server, whose tools may all run."""
 
     def open_(*tools: Any, **options: Any) -> Session:
-        lab = ToolServer(
-            "lab", tools, resources=[Resource("notes://a", "hello", name="notes")], instructions="Be kind."
-        )
+        lab = _common if tools == COMMON else make_lab(tools)
         return open_session(mcp_servers={"lab": lab}, **{"allowed_tools": ["mcp__lab"], **options})
 
     return open_
@@ -77,7 +115,7 @@ OpenLab = Callable[..., Session]
 
 def test_call_and_answer(open_lab: OpenLab) -> None:
     """Arguments arrive as what they stand for, and the result is what the model sees; wrong ones are explained."""
-    session = open_lab(move)
+    session = open_lab(*COMMON)
     right, wrong = (
         ToolCall("mcp__lab__move", point={"x": 1, "y": 2}),
         ToolCall("mcp__lab__move", point={"x": "1", "y": 2}),
@@ -100,6 +138,7 @@ def test_official_form(open_session: Opener) -> None:
     assert run(session, ToolCall("mcp__people__greet", name="Ada")) == [("Hello, Ada", False)]
 
 
+@pytest.mark.alone
 def test_handshake_costs_nothing_where_manifests_are_known(open_lab: OpenLab, program: Program) -> None:
     """2.1.332 has all it needs from the first request and asks nothing; older programs shake hands with the prompt."""
     session = open_lab(move)
@@ -128,23 +167,7 @@ def test_permission_is_asked_for(open_session: Opener) -> None:
 
 def test_kinds_of_results(open_lab: OpenLab) -> None:
     """An image is seen as one, an exception and a failure as errors, and no output is no error."""
-
-    def draw() -> Media:
-        """Draw."""
-        return Media(PNG, "image/png")
-
-    def nothing() -> None:
-        """Do nothing."""
-
-    def raises() -> None:
-        """Fail."""
-        raise ValueError("no such article")
-
-    def refuses() -> ToolResult:
-        """Refuse."""
-        return ToolResult("closed on Sundays", is_error=True)
-
-    session = open_lab(draw, nothing, raises, refuses)
+    session = open_lab(*COMMON)
     ((image, failed),) = run(session, ToolCall("mcp__lab__draw"))
     assert not failed
     assert image[0]["source"]["media_type"] == "image/png"
@@ -187,6 +210,7 @@ def test_reading_tools_run_at_the_same_time(open_lab: OpenLab) -> None:
     assert most == 1
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("ends", ["interrupt", "close"])
 def test_one_hung_call_among_fifty(open_lab: OpenLab, ends: str) -> None:
     """Of fifty calls in flight one never returns: the others are answered, and an interrupt and close are prompt."""
@@ -259,6 +283,7 @@ def test_time_limit_lets_the_turn_go_on(open_lab: OpenLab) -> None:
     wait_until(lambda: listening.reasons == ["timeout"])
 
 
+@pytest.mark.alone
 def test_close_while_a_tool_runs(open_lab: OpenLab) -> None:
     """Closing tells the tool, and does not wait for the program to give it up."""
     listening = Listening()
@@ -272,19 +297,12 @@ def test_close_while_a_tool_runs(open_lab: OpenLab) -> None:
 
 def test_tool_steers_and_reports(open_lab: OpenLab) -> None:
     """From a tool the session can be steered and progress reported; the program takes both."""
-
-    def steer(context: ToolContext) -> str:
-        """Steer."""
-        for done in range(3):
-            context.progress(done, 3, f"step {done}")
-        context.session.set_model("haiku")
-        return str(context.tool_use_id)
-
-    session = open_lab(steer)
+    session = open_lab(*COMMON)
     ((said, failed),) = run(session, ToolCall("mcp__lab__steer"))
     assert (failed, said.startswith("toolu_")) == (False, True)
 
 
+@pytest.mark.alone
 def test_servers_come_and_go(open_lab: OpenLab) -> None:
     """A server that is added works in the next turn, its removal takes its tools, and that of the options stays."""
     session = open_lab(move, allowed_tools=["mcp__lab", "mcp__more"])
@@ -307,7 +325,7 @@ def test_strict_configuration_keeps_servers_here(open_lab: OpenLab) -> None:
 @pytest.mark.parametrize("program", ["2.1.332"], indirect=True)
 def test_reinitialize_keeps_the_servers(open_lab: OpenLab) -> None:
     """Asking the program anew what it says of itself does not lose the tools (2.1.332)."""
-    session = open_lab(move)
+    session = open_lab(*COMMON)
     session.reinitialize()
     assert run(session, ToolCall("mcp__lab__move", point={"x": 1, "y": 2})) == [('{"x":2,"y":2}', False)]
     session.toggle_mcp_server("lab", False)
@@ -318,7 +336,7 @@ def test_reinitialize_keeps_the_servers(open_lab: OpenLab) -> None:
 @pytest.mark.parametrize("program", ["2.1.332"], indirect=True)
 def test_resources_are_read(open_lab: OpenLab) -> None:
     """The model finds and reads a server's resources by the program's own tools (2.1.332)."""
-    session = open_lab(move)
+    session = open_lab(*COMMON)
     ((listed, _),) = run(session, ToolCall("ListMcpResourcesTool"))
     assert "notes://a" in listed
     ((read, _),) = run(session, ToolCall("ReadMcpResourceTool", server="lab", uri="notes://a"))
@@ -379,24 +397,31 @@ def test_templates_are_read(open_session: Opener) -> None:
 # -- servers of the mcp library ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["object", "bridge", "official"])
-def test_bridged_server(open_session: Opener, form: str) -> None:
-    """A server of the mcp library works as it is, with settings, and in the official SDK's form."""
+def adding() -> Any:
+    """Return a server of the mcp library with one tool."""
     high = highlevel("high")
 
     @high.tool()  # type: ignore[untyped-decorator]
     def add(a: int, b: int) -> int:
         return a + b
 
-    given = {"object": high, "bridge": bridge(high), "official": {"type": "sdk", "name": "x", "instance": high}}[form]
+    return high
+
+
+def test_bridged_server(open_session: Opener) -> None:
+    """A server of the mcp library works as it is, with settings, and in the official SDK's form."""
+    official = {"type": "sdk", "name": "x", "instance": adding()}
+    forms = {"object": adding(), "bridge": bridge(adding()), "official": official}
     session = open_session(
-        mcp_servers={"high": given, "lab": ToolServer("lab", [late])}, allowed_tools=["mcp__high", "mcp__lab"]
+        mcp_servers={**forms, "lab": ToolServer("lab", [late])},
+        allowed_tools=[f"mcp__{name}" for name in (*forms, "lab")],
     )
-    assert run(session, ToolCall("mcp__high__add", a=1, b=2)) == [('{"result":3}', False)]
+    for form in forms:
+        assert run(session, ToolCall(f"mcp__{form}__add", a=1, b=2)) == [('{"result":3}', False)]
+        ((said, failed),) = run(session, ToolCall(f"mcp__{form}__add", a="x", b=2))
+        assert (failed, "validation error" in said) == (True, True)
+        assert session.get_mcp_status()[form].status == "connected"
     assert run(session, ToolCall("mcp__lab__late", x=1)) == [("2", False)]
-    ((said, failed),) = run(session, ToolCall("mcp__high__add", a="x", b=2))
-    assert (failed, "validation error" in said) == (True, True)
-    assert session.get_mcp_status()["high"].status == "connected"
 
 
 def test_interrupt_cancels_a_bridged_call(open_session: Opener) -> None:

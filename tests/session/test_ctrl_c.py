@@ -16,7 +16,7 @@ from claude_control.testing.steps import on, reply, resume_reading, stop_reading
 from tests.session.conftest import OpenScripted
 from tests.waiting import wait_until
 
-_WAITS = {"wait_event", "wait_future", "take", "wait_idle"}
+_WAITS = {"wait_event", "wait_future", "wait_lock", "take", "wait_idle"}
 _LOOK = threading.Event()  # never set: its wait is a pause between two looks
 
 

@@ -6,7 +6,7 @@ import signal
 import tempfile
 import threading
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from claude_control.deadline import Deadline
 from claude_control.errors import ProcessExitedError
 from claude_control.session import inbox as inbox_module
-from claude_control.session.inbox import Inbox, Item, Newest, Stream
+from claude_control.session.inbox import Inbox, Item, Newest, One, Stream
+from claude_control.wire.framing import Decoder
 from claude_control.wire.messages import BadLine, MessagesDropped
 from tests.threads import strike, together
 from tests.waiting import wait_until
@@ -56,30 +57,41 @@ def files() -> Files:
     return Files()
 
 
-def item(number: int, size: int = 0) -> Item:
+def item(number: int, size: int = 0) -> One:
     """Return a frame that came on a line of at least so many bytes."""
     frame = {"n": number, "pad": "x" * size}
     line = json.dumps(frame).encode()
     return len(line), frame, line
 
 
-def own(number: int) -> Item:
+def own(number: int) -> One:
     """Return a message of the SDK's own, which came on no line that could be decoded again."""
     message = BadLine(line=f"bad {number}", reason="not a JSON object")
     return len(message.line), message, b""
+
+
+def seen(batch: list[Any] | None) -> list[Any]:
+    """Return what a consumer makes of a batch: lines are decoded."""
+    decoder = Decoder()
+    return [decoder.decode(item) if isinstance(item, bytes) else item for item in batch or ()]
 
 
 def drain(stream: Stream) -> list[Any]:
     """Return everything that is there."""
     found: list[Any] = []
     while batch := stream.take(NOW):
-        found += batch
+        found += seen(batch)
     return found
 
 
-def frames(items: list[Item]) -> list[Any]:
+def run(*numbers: int) -> list[bytes]:
+    """Return lines that nobody has decoded."""
+    return [json.dumps({"n": number, "run": True}).encode() for number in numbers]
+
+
+def frames(items: Sequence[Item]) -> list[Any]:
     """Return what a consumer is to get of items."""
-    return [one[1] for one in items]
+    return [one for item in items for one in (seen(item) if isinstance(item, list) else [item[1]])]
 
 
 # -- order and memory --------------------------------------------------------------------------------------------------
@@ -172,7 +184,11 @@ def test_flawed_lines_come_back_as_they_were(files: Files) -> None:
 
 
 actions = st.lists(
-    st.integers(0, 60).map(lambda size: ("line", size)) | st.just(("own", 0)) | st.just(("take", 0)), max_size=60
+    st.integers(0, 60).map(lambda size: ("line", size))
+    | st.integers(1, 5).map(lambda length: ("run", length))
+    | st.just(("own", 0))
+    | st.just(("take", 0)),
+    max_size=60,
 )
 
 
@@ -184,13 +200,15 @@ def test_order_holds_whatever_is_taken_when(actions: list[tuple[str, int]], budg
     for number, (action, size) in enumerate([*actions, ("take", 0)]):
         if action == "line":
             waiting.append(item(number, size))
+        elif action == "run":
+            waiting.append(run(*[number] * size))
         elif action == "own":
             waiting.append(own(number))
         if action == "take" or len(waiting) == batch:
             inbox.put(waiting)
             put, waiting = put + waiting, []
         if action == "take":
-            taken += inbox.take(NOW) or []
+            taken += seen(inbox.take(NOW))
     assert taken + drain(inbox) == frames(put)
     assert not inbox.spilled
 
@@ -205,13 +223,13 @@ def test_memory_is_bounded(files: Files) -> None:
             inbox.put([item(number, size)])
         waiting = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        seen = 0
+        count_seen = 0
         while batch := inbox.take(NOW):
-            seen += len(batch)
+            count_seen += len(seen(batch))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert seen == count
+    assert count_seen == count
     assert waiting < 2 * budget
     assert peak < budget + 6 * inbox_module.READ_BACK
 
@@ -292,7 +310,7 @@ def drain_until_error(stream: Stream) -> tuple[list[Any], BaseException]:
         except ProcessExitedError as error:
             return found, error
         assert batch, "no end is to be seen"
-        found += batch
+        found += seen(batch)
 
 
 @STREAM
@@ -344,7 +362,7 @@ def read_all(stream: Stream) -> list[Any]:
     found: list[Any] = []
     while (batch := stream.take(Deadline(10))) is not None:
         assert batch, "nothing came in time"
-        found += batch
+        found += seen(batch)
     return found
 
 
@@ -446,6 +464,13 @@ def test_newest_drops_the_oldest_and_counts() -> None:
     assert batch == [MessagesDropped(count=7), *frames([item(number) for number in range(7, 12)])]
     stream.put([item(1)])
     assert stream.take(NOW) == [item(1)[1]], "the count starts again"
+
+
+def test_newest_keeps_lines_that_nobody_decoded() -> None:
+    """A run of lines is kept and dropped line by line."""
+    stream = Newest(1000, limit=3)
+    stream.put([item(0), run(1, 2, 3)])
+    assert seen(stream.take(NOW)) == [MessagesDropped(count=1), *seen(run(1, 2, 3))]
 
 
 def test_newest_drops_by_size() -> None:

@@ -1,67 +1,106 @@
-"""Our requests and their answers: one Future each, resolved once."""
+"""Our requests and their answers: each is settled once, and whoever waits for it is told."""
 
 import re
 import threading
-from concurrent.futures import Future
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from claude_control.deadline import Deadline
 from claude_control.errors import ProcessExitedError, SessionClosedError
-from claude_control.session.pending import PendingReplies
-from claude_control.wire.envelope import Reply
+from claude_control.session.pending import Awaited, PendingReplies
 from tests.threads import together
+from tests.waiting import wait_until
 
 
-def reply(request_id: str, response: Any = None) -> Reply:
-    """Return an answer to a request."""
-    return Reply(request_id, response or {}, None, None, {})
+def made(pending: PendingReplies) -> Awaited:
+    """Register a request."""
+    entry = Awaited()
+    pending.register(entry)
+    return entry
 
 
 def test_ids_are_numbered() -> None:
-    """A request id has the request's number and a tail that the caller makes random."""
+    """A request id has the request's number, and a random tail that all of a session have and no other."""
     pending = PendingReplies()
-    ids = [pending.register("0a1b2c3d")[0] for _ in range(3)]
-    assert ids == ["req_0_0a1b2c3d", "req_1_0a1b2c3d", "req_2_0a1b2c3d"]
+    ids = [made(pending).request_id for _ in range(3)]
+    assert [request_id.rsplit("_", 1)[0] for request_id in ids] == ["req_0", "req_1", "req_2"]
     assert all(re.fullmatch(r"req_\d+_[0-9a-f]{8}", request_id) for request_id in ids)
+    assert made(PendingReplies()).request_id not in ids
     assert (len(pending), pending.sent) == (3, 3)
     assert repr(pending) == "<PendingReplies 3 waiting, 3 made>"
 
 
 def test_answer_reaches_its_request() -> None:
-    """Answers may come in any order, and each resolves the Future of its own request."""
+    """Answers may come in any order, and each settles its own request."""
     pending = PendingReplies()
-    made = [pending.register("x") for _ in range(3)]
+    entries = [made(pending) for _ in range(3)]
     for number in (2, 0, 1):
-        assert pending.resolve(reply(made[number][0], {"n": number})) is True
-    assert [future.result(0).response for _, future in made] == [{"n": 0}, {"n": 1}, {"n": 2}]
+        assert pending.resolve(entries[number].request_id, {"n": number}) is True
+    assert [entry._outcome for entry in entries] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert all(entry._wait(Deadline(0)) for entry in entries)
     assert (len(pending), pending.late) == (0, 0)
 
 
 def test_answer_that_nobody_waits_for_is_counted() -> None:
     """A second answer, one to a request that was given up, and one to none are counted and harm nobody."""
     pending = PendingReplies()
-    first, future = pending.register("x")
-    second, given_up = pending.register("x")
-    pending.resolve(reply(first, {"n": 1}))
-    assert pending.pop(second) is given_up
-    assert pending.pop(second) is None
-    assert [pending.resolve(reply(request_id)) for request_id in (first, second, "echo-of-ours")] == [False] * 3
+    first, given_up = made(pending), made(pending)
+    pending.resolve(first.request_id, {"n": 1})
+    assert pending.pop(given_up.request_id) is given_up
+    assert pending.pop(given_up.request_id) is None
+    ids = (first.request_id, given_up.request_id, "echo-of-ours")
+    assert [pending.resolve(request_id, {}) for request_id in ids] == [False] * 3
     assert pending.late == 3
-    assert future.result(0).response == {"n": 1}
-    assert not given_up.done()
+    assert first._outcome == {"n": 1}
+    assert given_up._outcome is None
+
+
+@pytest.mark.parametrize("seconds", [None, 20.0])
+def test_all_who_wait_are_told(seconds: float | None) -> None:
+    """Several threads may wait for one answer, each with a time of its own; one that gives up takes none away."""
+    entry = Awaited()
+
+    def settle() -> bool:
+        wait_until(lambda: len(entry._waiters) == 8)
+        entry._settle({"n": 1})
+        return True
+
+    waits: list[Callable[[], bool]] = [lambda: entry._wait(Deadline(seconds))] * 8
+    assert not entry._wait(Deadline(0.01))
+    assert all(together([*waits, settle]))
+    assert entry._wait(Deadline(0))
+
+
+def test_no_wait_misses_its_answer() -> None:
+    """However close an answer comes to the beginning of a wait, or to its end, the wait sees it."""
+    for number in range(500):
+        entry = Awaited()
+        told = threading.Thread(target=entry._settle, args=({},))
+        told.start()
+        entry._wait(Deadline(number % 5 * 0.00002))
+        assert entry._wait(Deadline(20))
+        told.join()
+
+
+def test_waiting_in_steps_keeps_nothing() -> None:
+    """A wait whose time is up leaves nothing behind: some wait a thousand times for one answer."""
+    entry = Awaited()
+    assert not any(entry._wait(Deadline(0)) for _ in range(10))
+    assert entry._waiters == []
 
 
 def test_end_fails_what_waits_and_what_comes() -> None:
     """At the end every request that waits fails with its cause, and a new one is refused with the same."""
     pending = PendingReplies()
-    futures = [pending.register("x")[1] for _ in range(3)]
+    entries = [made(pending) for _ in range(3)]
     cause = ProcessExitedError("gone", exit_code=1)
     pending.fail_all(cause)
     pending.fail_all(SessionClosedError("later"))
-    assert [future.exception(0) for future in futures] == [cause] * 3
+    assert [entry._outcome for entry in entries] == [cause] * 3
     with pytest.raises(ProcessExitedError, match="gone") as caught:
-        pending.register("x")
+        made(pending)
     assert caught.value.exit_code == 1
     assert len(pending) == 0
 
@@ -73,53 +112,35 @@ def test_every_caller_gets_a_traceback_of_its_own() -> None:
     pending.fail_all(cause)
     for _ in range(3):
         with pytest.raises(ProcessExitedError) as caught:
-            pending.register("x")
+            made(pending)
         assert caught.value is not cause
     assert cause.__traceback__ is None
 
 
-def test_done_callbacks_may_make_requests() -> None:
-    """A Future is resolved under no lock: whoever is told may use the map, at an answer and at the end."""
-    pending = PendingReplies()
-    seen: list[int] = []
-
-    def look(_future: "Future[Reply]") -> None:
-        seen.append(len(pending))
-        pending.pop("none")
-
-    for _ in range(2):
-        pending.register("x")[1].add_done_callback(look)
-    pending.resolve(reply("req_0_x"))
-    pending.fail_all(SessionClosedError("over"))
-    assert seen == [1, 0]
-
-
 def test_every_request_ends_once_whatever_races() -> None:
-    """Under requests, answers, giving up and the end at once, each Future ends or is handed back, exactly once."""
+    """Under requests, answers, giving up and the end at once, each is settled or handed back, exactly once."""
     for _ in range(20):
         pending = PendingReplies()
-        made: list[tuple[str, Future[Reply]]] = []
-        lock = threading.Lock()
-        given_up: list[Future[Reply]] = []
+        tail = made(pending).request_id.rsplit("_", 1)[1]
+        asked: list[Awaited] = []
+        given_up: list[Awaited] = []
 
-        def ask(pending: PendingReplies = pending, made: Any = made, lock: Any = lock) -> int:
+        def ask(pending: PendingReplies = pending, asked: Any = asked) -> int:
             count = 0
             for _ in range(40):
                 try:
-                    entry = pending.register("x")
+                    asked.append(made(pending))
                 except SessionClosedError:
                     break
-                with lock:
-                    made.append(entry)
                 count += 1
             return count
 
-        def answer(pending: PendingReplies = pending) -> int:
-            return sum(pending.resolve(reply(f"req_{number}_x")) for number in range(80))
+        def answer(pending: PendingReplies = pending, tail: str = tail) -> int:
+            return sum(pending.resolve(f"req_{number}_{tail}", {}) for number in range(1, 81))
 
-        def give_up(pending: PendingReplies = pending, given_up: Any = given_up) -> int:
-            popped = [pending.pop(f"req_{number}_x") for number in range(0, 80, 3)]
-            given_up += [future for future in popped if future is not None]
+        def give_up(pending: PendingReplies = pending, given_up: Any = given_up, tail: str = tail) -> int:
+            popped = [pending.pop(f"req_{number}_{tail}") for number in range(1, 81, 3)]
+            given_up += [entry for entry in popped if entry is not None]
             return 0
 
         def end(pending: PendingReplies = pending) -> int:
@@ -127,8 +148,9 @@ def test_every_request_ends_once_whatever_races() -> None:
             return 0
 
         asked_first, asked_second, answered, *_ = together([ask, ask, answer, give_up, end])
-        ended = [future for _, future in made if future.done()]
-        assert len({request_id for request_id, _ in made}) == len(made) == asked_first + asked_second == pending.sent
-        assert len(ended) + len(given_up) == len(made)
-        assert sum(future.exception() is None for future in ended) == answered
+        ended = [entry for entry in asked if entry._outcome is not None]
+        assert len({entry.request_id for entry in asked}) == len(asked) == asked_first + asked_second
+        assert len(asked) + 1 == pending.sent
+        assert len(ended) + len(given_up) == len(asked)
+        assert sum(entry._outcome == {} for entry in ended) == answered
         assert len(pending) == 0

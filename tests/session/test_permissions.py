@@ -3,10 +3,12 @@
 What a real program does with the answers is in tests/real/test_permissions.py and test_questions.py.
 """
 
+import copy
 import pickle
 import threading
 from typing import Any
 
+import attrs
 import pytest
 
 from claude_control import AddRules, Allow, Deny, OptionsError, PendingAnswer, SetMode
@@ -205,6 +207,30 @@ def test_context_has_what_the_program_told(scripted_cli: ScriptedCLIFactory, ope
     assert context.raw["novel"] == [1]
     assert "decision_reason_type='hook'" in repr(context)
     assert "novel" not in repr(context)
+
+
+def test_context_is_whole_for_whoever_looks(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A context of which nothing was read yet can be copied and compared field by field, and has no other names."""
+    seen: list[Any] = []
+
+    def note(_tool: str, _input: Any, context: Any) -> Deny:
+        seen.append(context)
+        return Deny()
+
+    told: dict[str, Any] = {
+        "agent_id": "a1",
+        "permission_suggestions": [{"type": "setMode", "mode": "plan", "destination": "session"}],
+    }
+    cli = scripted_cli(prompts=[[ask_permission("Bash", {"command": "ls"}, **told)] * 2])
+    open_scripted(cli, can_use_tool=note).ask("x").result()
+    first, second = seen
+    changed = attrs.evolve(first, agent_id="a2")
+    assert (changed.agent_id, changed.suggestions, changed.raw) == ("a2", first.suggestions, first.raw)
+    assert [update.mode for update in copy.copy(second).suggestions] == ["plan"]
+    assert second.blocked_path is None
+    assert not hasattr(second, "novel")
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        second.agent_id = "a3"
 
 
 def test_questions_wait_for_nobody_else(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:

@@ -12,7 +12,7 @@ import pytest
 from claude_control.deadline import Deadline
 from claude_control.session import pool as pool_module
 from claude_control.session.pool import MAX_THREADS, CallbackPool, InOrder
-from tests.threads import together
+from tests.threads import strike, together
 from tests.waiting import wait_until
 
 NAME = "claude-test-callback"
@@ -106,6 +106,80 @@ def test_burst_gets_a_thread_each() -> None:
         barrier.wait(10)
         pool.close()
         assert pool.join(Deadline(10)) == []
+
+
+def test_functions_that_return_at_once_share_a_thread(pool: CallbackPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of functions that come at once and return at once run on one thread; a second one looks on."""
+    monkeypatch.setattr(pool_module, "PATIENCE", 1.0)  # on a busy machine less may pass without a step
+    monkeypatch.setattr(pool_module, "BRISK", 1.0)
+    names: list[str] = []
+    for _ in range(3000):
+        pool.submit(lambda: names.append(threading.current_thread().name))
+    wait_until(lambda: len(names) == 3000)
+    assert len(set(names)) == 1
+    assert len(running()) <= 2
+
+
+def test_blocked_function_holds_up_nobody(pool: CallbackPool) -> None:
+    """What was left to a brisk thread gets another one soon, if that thread then blocks, however often it happens."""
+    gate, ran = Gate(), threading.Semaphore(0)
+    for _ in range(20):
+        for _ in range(10):
+            pool.submit(ran.release)
+        pool.submit(gate.wait)
+    assert all(ran.acquire(timeout=20) for _ in range(200))
+    gate.open()
+
+
+def test_function_finds_a_blocked_thread_out_at_once(pool: CallbackPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a function blocks, whatever comes later does not wait for anybody to look."""
+    begun, gate = threading.Event(), Gate()
+
+    def block() -> None:
+        begun.set()
+        gate.wait()
+
+    pool.submit(block)
+    assert begun.wait(10)
+    monkeypatch.setattr(pool_module, "PATIENCE", 0.0)
+    assert run(pool) == f"{NAME}-1"
+    assert run(pool) == f"{NAME}-1"
+    gate.open()
+
+
+def test_slow_functions_get_more_threads(pool: CallbackPool) -> None:
+    """Functions that each wait a little run side by side, not in a row: those that follow are called at every look."""
+    inside, most, done = 0, 0, threading.Semaphore(0)
+    lock = threading.Lock()
+
+    def wait() -> None:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        threading.Event().wait(0.02)
+        with lock:
+            inside -= 1
+        done.release()
+
+    for _ in range(40):
+        pool.submit(wait)
+    assert all(done.acquire(timeout=20) for _ in range(40))
+    assert most >= 4
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_struck_thread_loses_nothing(pool: CallbackPool) -> None:
+    """An exception that strikes a thread at rest, as a time limit that comes too late, costs no function its turn."""
+    for _ in range(20):
+        name = run(pool)
+        (thread,) = [each for each in threading.enumerate() if each.name == name]
+        strike(thread, KeyError)
+        done = threading.Semaphore(0)
+        for _ in range(5):
+            pool.submit(done.release)
+        assert all(done.acquire(timeout=10) for _ in range(5))
+        wait_until(lambda: pool._idle)
 
 
 def test_idle_threads_end_after_a_while(pool: CallbackPool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -423,7 +423,7 @@ if kind == "full":
 if kind == "brim":
     sys.stdin.readline()
     for _ in range(40):  # short lines fill the pipe, and the writer's thread has ended when the last one waits
-        if session._live().writer._write_now(b" " * 4095 + b"\\n") is False:
+        if not session._live().transport.try_write(b" " * 4095 + b"\\n"):
             break
 
 def watch_threads():

@@ -263,7 +263,9 @@ def test_waiting_for_idle_covers_queued_prompts(
 
 def test_nothing_is_at_rest_before_its_messages_are_handed_over() -> None:
     """As long as a chunk's messages and the end of its turn are on their way, the session is not at rest."""
-    conversation = Conversation(Router(), inbox_bytes=1000, open_file=overflow_file)
+    conversation = Conversation(
+        Router(), inbox_bytes=1000, open_file=overflow_file, decoded=lambda line: [], tap=lambda items: None
+    )
     record, _ = conversation.ask("hello", "u1", {})
     looks: list[bool] = []
     conversation.on_begin = lambda begun: looks.append(conversation.at_rest())

@@ -163,6 +163,19 @@ def test_probe_adds_what_is_checked(probes: dict[str, object]) -> None:
     assert leaks.leaks(before) == ["pending request: r1"]
 
 
+def test_children_of_any_thread_are_found() -> None:
+    """A child counts whichever thread started it, also one that has ended; without one nobody looks for any."""
+    started: list[subprocess.Popen[bytes]] = []
+    thread = threading.Thread(target=lambda: started.append(subprocess.Popen(IDLE, stdin=subprocess.PIPE)))
+    thread.start()
+    thread.join()
+    try:
+        assert not leaks._childless()
+        assert leaks._children(os.getpid())[started[0].pid] == " ".join(IDLE)
+    finally:
+        started[0].communicate()
+
+
 def test_children_are_found_without_proc() -> None:
     """Where there is no /proc, `ps` tells the children, itself excepted."""
     child = subprocess.Popen(IDLE, stdin=subprocess.PIPE)

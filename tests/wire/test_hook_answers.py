@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_control.errors import OptionsError
-from claude_control.options.callbacks import HOOK_EVENTS
 from claude_control.wire.hook_answers import BLOCKED, FIELDS, STOPPED, answer_hook, needed_program
+from claude_control.wire.hook_inputs import HOOK_INPUTS
 from claude_control.wire.hooks import GUARDS
 from tests.wire.messages.samples import json_values
 
@@ -264,9 +264,9 @@ def test_blocked_compaction_says_why() -> None:
 
 def test_every_event_is_known() -> None:
     """The fields of every known event are listed, and guards are among what can be blocked."""
-    assert FIELDS.keys() == HOOK_EVENTS
-    assert GUARDS <= BLOCKED <= HOOK_EVENTS
-    assert STOPPED <= HOOK_EVENTS
+    assert FIELDS.keys() == HOOK_INPUTS.keys()
+    assert GUARDS <= BLOCKED <= HOOK_INPUTS.keys()
+    assert HOOK_INPUTS.keys() >= STOPPED
 
 
 NEEDS: dict[str, tuple[str, dict[str, Any], str]] = {

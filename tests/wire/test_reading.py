@@ -1,12 +1,18 @@
 """The compiler of readers."""
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 import pytest
 
+from claude_control.wire.content import TextBlock
+from claude_control.wire.messages import AssistantMessage, decode
 from claude_control.wire.reading import reader, using
 from claude_control.wire.record import WireRecord
+from tests.threads import together
 
 
 @attrs.frozen(repr=False)
@@ -147,6 +153,54 @@ def test_read_record_equals_a_constructed_one() -> None:
 def test_reader_is_compiled_once() -> None:
     """The same class gives the same function."""
     assert reader(Whole) is reader(Whole)
+
+
+RAW: dict[str, Any] = {
+    "type": "assistant",
+    "message": {"id": "m1", "model": "opus", "content": [{"type": "text", "text": "hi"}], "stop_reason": 5},
+    "uuid": "u1",
+    "aborted": True,
+    "supersedes": ["u0"],
+}
+
+
+def late() -> AssistantMessage:
+    """Return a message of which nothing was asked yet."""
+    message = decode(RAW)
+    assert isinstance(message, AssistantMessage)
+    return message
+
+
+def test_late_fields_are_what_they_are_when_read_at_once() -> None:
+    """A message's plain fields are read when they are asked for, by the same rules, and are then kept."""
+    message = late()
+    assert (message.uuid, message.model, message.message_id, message.aborted) == ("u1", "opus", "m1", True)
+    assert message.supersedes is RAW["supersedes"] is message.supersedes
+    assert (message.stop_reason, message.error, message.is_api_error_message) == (None, None, False)
+    with pytest.raises(AttributeError, match="'AssistantMessage' object has no attribute 'modell'"):
+        _ = message.modell  # type: ignore[attr-defined]  # this is what must fail
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, attrs.evolve, lambda m: pickle.loads(pickle.dumps(m))])
+def test_late_message_is_a_record_like_any_other(copied: Callable[[Any], Any]) -> None:
+    """A message of which nothing was asked yet can be compared, shown, copied, pickled and taken apart."""
+    whole = AssistantMessage(
+        content=[TextBlock("hi")], model="opus", message_id="m1", uuid="u1", aborted=True, supersedes=["u0"]
+    )
+    assert late() == whole == late()
+    assert repr(late()) == repr(whole)
+    assert copied(late()) == whole
+    assert attrs.asdict(late(), recurse=False) == {**attrs.asdict(whole, recurse=False), "raw": RAW}
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+        late().model = "other"  # type: ignore[misc]  # this is what must fail
+
+
+def test_late_fields_are_read_by_many_threads_at_once() -> None:
+    """Whoever asks first, and however many at once, all get the same."""
+    for _ in range(50):
+        message, seen = late(), list[Any]()
+        together([lambda m=message, s=seen: s.append((m.uuid, m.model, m.supersedes)) for _ in range(4)])  # type: ignore[misc]
+        assert seen == [("u1", "opus", ["u0"])] * 4
 
 
 def test_field_without_a_default_is_refused() -> None:

@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import attrs
-
 from claude_control.process.discovery import find_program
+from claude_control.records import frozen
 from claude_control.testing import ModelServer, ScriptedCLI, model_script, script, steps
 
 __all__ = ["SHOP", "Stage", "real_stage", "scripted_stage"]
@@ -27,7 +26,7 @@ STOCK, ITEM = "stock", "A-17"
 _WORD = 0.03  # seconds for each word of an answer: fast enough for a demo, slow enough to be seen
 
 
-@attrs.frozen
+@frozen
 class Stage:
     """Where the demo plays: a line about who plays, the options of the session, and the prompt of each scene."""
 

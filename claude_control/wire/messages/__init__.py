@@ -1,13 +1,13 @@
 """The conversation's messages: `decode` turns a decoded JSON object into the record that stands for it.
 
-A class is built when the first such message arrives, or when its name is asked for: building all of them costs some
-50 ms, and most programs meet a dozen. `catalogue` says which class is where.
+The module of a class is loaded when the first such message arrives, or when its name is asked for: most programs meet
+a dozen. `catalogue` says which class is where.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-from claude_control.wire.messages.catalogue import COMMON, MODULES, SUBTYPES, TYPES
+from claude_control import loading
+from claude_control.wire.messages.catalogue import MODULES, SUBTYPES, TYPES
 from claude_control.wire.messages.message import Message, UnknownMessage
 from claude_control.wire.reading import Reader, reader
 
@@ -78,7 +78,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    value = getattr(loading.import_module(home), name)
     globals()[name] = value  # the next access finds it at once
     return value
 
@@ -99,19 +99,10 @@ def decode(raw: dict[str, Any]) -> Message:
     return read(raw)
 
 
-def preload() -> None:
-    """Build the classes that every conversation needs, so that its first messages do not wait for them (some 25 ms).
-
-    For a moment that is spent waiting anyway, such as the start of the program.
-    """
-    for sample in COMMON:
-        decode(dict(sample))
-
-
 def _first_of_type(raw: dict[str, Any]) -> Message:
     kind = raw.get("type")
     if not isinstance(kind, str) or kind not in TYPES:
-        return _read_unknown(raw)
+        return reader(UnknownMessage)(raw)
     read = _by_type[kind] = _reader_of(TYPES[kind])
     return read(raw)
 
@@ -140,7 +131,6 @@ def _reader_of(name: str) -> Reader[Message]:
 # Filled as types arrive; two threads that meet a type at once set the same reader twice.
 _by_type: dict[str, Reader[Message]] = {"system": _decode_system}
 _by_subtype: dict[str, Reader[Message]] = {}
-_read_unknown: Reader[Message] = reader(UnknownMessage)
 
 __all__ = [
     "TERMINAL_TASK_STATUSES",
@@ -194,5 +184,4 @@ __all__ = [
     "UserMessage",
     "WorkerShuttingDownMessage",
     "decode",
-    "preload",
 ]

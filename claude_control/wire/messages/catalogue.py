@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["COMMON", "MODULES", "SUBTYPES", "TYPES"]
+__all__ = ["MODULES", "SUBTYPES", "TYPES"]
 
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "message": ("Message", "UnknownMessage"),
@@ -114,15 +114,3 @@ SUBTYPES: Final[Mapping[str, str]] = {
     "worker_shutting_down": "WorkerShuttingDownMessage",
 }
 """The class of each `subtype` of the type "system"."""
-
-COMMON: Final[tuple[Mapping[str, str], ...]] = (
-    {"type": "assistant"},
-    {"type": "user"},
-    {"type": "stream_event"},
-    {"type": "result"},
-    {"type": "system", "subtype": "init"},
-    {"type": "system", "subtype": "session_state_changed"},
-    {"type": "system", "subtype": "status"},
-    {"type": "command_lifecycle"},
-)
-"""The messages that nearly every conversation has."""

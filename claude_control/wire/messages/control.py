@@ -2,6 +2,7 @@
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message
 from claude_control.wire.messages.system import SystemMessage
 
@@ -14,7 +15,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class CommandLifecycleMessage(Message):
     """A prompt of ours, named by `command_uuid`, is "queued", "started", "completed" or "cancelled" (2.1.332)."""
 
@@ -22,7 +23,7 @@ class CommandLifecycleMessage(Message):
     state: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ControlRequestProgressMessage(SystemMessage):
     """A control request of ours takes long (2.1.332).
 
@@ -37,14 +38,14 @@ class ControlRequestProgressMessage(SystemMessage):
     error_status: int | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class KeepAliveMessage(Message):
     """A sign of life; `startup_mark` names a step of the start-up (2.1.332, on request)."""
 
     startup_mark: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class AuthStatusMessage(Message):
     """How signing in goes on."""
 
@@ -53,7 +54,7 @@ class AuthStatusMessage(Message):
     error: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class WorkerShuttingDownMessage(SystemMessage):
     """The program is being shut down on purpose, for a `reason`; it may be resumed later."""
 

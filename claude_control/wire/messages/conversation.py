@@ -4,6 +4,7 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.content import ContentBlock, join_texts, read_blocks, read_content
 from claude_control.wire.messages.message import Message, read_origin
 from claude_control.wire.reading import using
@@ -11,7 +12,7 @@ from claude_control.wire.reading import using
 __all__ = ["AssistantMessage", "UserMessage"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class AssistantMessage(Message):
     """What the model says.
 
@@ -66,7 +67,7 @@ class AssistantMessage(Message):
         return join_texts(self.content, "")
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class UserMessage(Message):
     """What reaches the model from the user's side.
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message
 from claude_control.wire.messages.system import SystemMessage
 from claude_control.wire.record import WireRecord
@@ -11,7 +12,7 @@ from claude_control.wire.record import WireRecord
 __all__ = ["APIRetryMessage", "ModelRefusalMessage", "RateLimitEvent", "RateLimitInfo"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class RateLimitInfo(WireRecord):
     """Where a claude.ai subscription stands: `status` is "allowed", "allowed_warning" or "rejected".
 
@@ -38,7 +39,7 @@ class RateLimitInfo(WireRecord):
     """Each limit's own status, utilization and reset time, by its name (2.1.332)."""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class RateLimitEvent(Message):
     """The rate limit's state changed."""
 
@@ -47,7 +48,7 @@ class RateLimitEvent(Message):
     session_id: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class APIRetryMessage(SystemMessage):
     """A request to the API failed and is tried again after `retry_delay_ms` (2.1.332).
 
@@ -62,7 +63,7 @@ class APIRetryMessage(SystemMessage):
     no_response: dict[str, Any] | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ModelRefusalMessage(SystemMessage):
     """The model refused.
 

@@ -1,15 +1,17 @@
 """The base of all messages, and the message of a type that is not known here."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from claude_control.records import frozen
+from claude_control.wire.reading import late_reader
 from claude_control.wire.record import WireRecord
 
 __all__ = ["Message", "UnknownMessage", "read_origin"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class Message(WireRecord):
     """One message of a session's stream.
 
@@ -17,11 +19,21 @@ class Message(WireRecord):
     programs included. Most have a `uuid` and the `session_id` they belong to.
     """
 
+    reads_late: ClassVar[bool] = True
+
     uuid: str | None = attrs.field(default=None, kw_only=True)
     session_id: str | None = attrs.field(default=None, kw_only=True)
 
+    if not TYPE_CHECKING:  # a type checker would take it for leave to ask for any name
 
-@attrs.frozen(repr=False)
+        def __getattr__(self, name: str) -> Any:
+            """Read a field that was left for later; called for what is not set yet."""
+            value = late_reader(type(self), name)(self.raw)
+            object.__setattr__(self, name, value)
+            return value
+
+
+@frozen(repr=False)
 class UnknownMessage(Message):
     """A message of a type that is not known here; `raw` has it as it came."""
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message
 from claude_control.wire.messages.system import SystemMessage
 
@@ -19,7 +20,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class InformationalMessage(SystemMessage):
     """A line to show (2.1.332).
 
@@ -37,7 +38,7 @@ class InformationalMessage(SystemMessage):
     timestamp: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class NotificationMessage(SystemMessage):
     """A notification to show for `timeout_ms`; a later one with the same `key` replaces it (2.1.332)."""
 
@@ -48,21 +49,21 @@ class NotificationMessage(SystemMessage):
     timeout_ms: float | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class LocalCommandOutputMessage(SystemMessage):
     """What a slash command of the program printed."""
 
     content: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class PromptSuggestionMessage(Message):
     """A prompt that the user may want to send next."""
 
     suggestion: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ThinkingTokensMessage(SystemMessage):
     """An estimate of how many tokens the model has thought so far, and since the estimate before."""
 
@@ -71,7 +72,7 @@ class ThinkingTokensMessage(SystemMessage):
     user_message_uuid: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MemoryRecallMessage(SystemMessage):
     """Memories, each with a path and a scope, that were given to the model; `mode` is "select" or "synthesize"."""
 
@@ -79,7 +80,7 @@ class MemoryRecallMessage(SystemMessage):
     memories: list[dict[str, Any]] = attrs.field(factory=list)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class PluginInstallMessage(SystemMessage):
     """Plugins are being installed; `status` is "started", "installed", "failed" or "completed"."""
 
@@ -88,7 +89,7 @@ class PluginInstallMessage(SystemMessage):
     error: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ActiveGoalMessage(Message):
     """The goal that the session works at, with its condition and iterations; None when it is cleared."""
 

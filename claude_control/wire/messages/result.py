@@ -4,6 +4,7 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message, read_origin
 from claude_control.wire.reading import using
 from claude_control.wire.record import WireRecord
@@ -11,7 +12,7 @@ from claude_control.wire.record import WireRecord
 __all__ = ["DeferredToolUse", "ResultMessage"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class DeferredToolUse(WireRecord):
     """A tool call that a PreToolUse hook put off by the decision "defer"; the turn ends with it."""
 
@@ -20,7 +21,7 @@ class DeferredToolUse(WireRecord):
     input: dict[str, Any] = attrs.field(factory=dict)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ResultMessage(Message):
     """The end of a turn.
 

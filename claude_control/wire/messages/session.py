@@ -4,6 +4,7 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message
 from claude_control.wire.messages.system import SystemMessage
 
@@ -18,7 +19,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class InitMessage(SystemMessage):
     """The set-up of the session, sent at the start of every turn.
 
@@ -61,7 +62,7 @@ class InitMessage(SystemMessage):
     ultrathink_typed_raises: bool | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class StatusMessage(SystemMessage):
     """What the program is about: `status` is "requesting", "compacting" or None.
 
@@ -77,7 +78,7 @@ class StatusMessage(SystemMessage):
     user_message_uuids: list[str] | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SessionStateMessage(SystemMessage):
     """The session is "running", "idle", or "requires_action": it waits for an answer of ours (2.1.332, on request)."""
 
@@ -85,14 +86,14 @@ class SessionStateMessage(SystemMessage):
     sdk_host_only: bool = False
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SessionTitleMessage(SystemMessage):
     """The session was given a title."""
 
     title: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class CompactBoundaryMessage(SystemMessage):
     """The conversation up to here was replaced by a summary.
 
@@ -103,14 +104,14 @@ class CompactBoundaryMessage(SystemMessage):
     logical_parent_uuid: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class CommandsChangedMessage(SystemMessage):
     """The slash commands that there are now; it replaces the list of before."""
 
     commands: list[dict[str, Any]] = attrs.field(factory=list)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ConversationResetMessage(Message):
     """The conversation was discarded, as `/clear` does; running totals start from zero.
 

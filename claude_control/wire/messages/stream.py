@@ -4,12 +4,13 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message
 
 __all__ = ["StreamEvent"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class StreamEvent(Message):
     """One event of the Messages API's stream, as `event`; sent with `include_partial_messages` only.
 
@@ -34,4 +35,4 @@ class StreamEvent(Message):
         if delta.__class__ is not dict or delta.get("type") != "text_delta":
             return ""
         text = delta.get("text")
-        return text if isinstance(text, str) else ""
+        return text if text.__class__ is str else ""

@@ -4,12 +4,13 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message
 
 __all__ = ["SystemMessage"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SystemMessage(Message):
     """News of the program itself, told apart by `subtype`; `data` is the whole decoded object, as `raw` is.
 

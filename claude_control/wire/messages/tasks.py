@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.system import SystemMessage
 
 __all__ = [
@@ -19,7 +20,7 @@ TERMINAL_TASK_STATUSES: Final = frozenset({"completed", "failed", "stopped", "ki
 """The statuses of a task that is over: `task_notification` says "stopped" where `task_updated` says "killed"."""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class TaskStartedMessage(SystemMessage):
     """A task, of a `task_type` such as "local_bash" or "local_agent", was started by the call `tool_use_id`."""
 
@@ -40,7 +41,7 @@ class TaskStartedMessage(SystemMessage):
     ambient: bool = False
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class TaskProgressMessage(SystemMessage):
     """A subagent went on; `usage` has total_tokens, tool_uses and duration_ms."""
 
@@ -56,7 +57,7 @@ class TaskProgressMessage(SystemMessage):
     summary: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class TaskNotificationMessage(SystemMessage):
     """A task ended; `status` is "completed", "failed" or "stopped". A turn of the program's own may follow."""
 
@@ -76,7 +77,7 @@ class TaskNotificationMessage(SystemMessage):
     ambient: bool = False
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class TaskUpdatedMessage(SystemMessage):
     """A task changed: `patch` has what changed, `status` among it (see `TERMINAL_TASK_STATUSES`).
 
@@ -91,7 +92,7 @@ class TaskUpdatedMessage(SystemMessage):
     run_id: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class BackgroundTasksMessage(SystemMessage):
     """All background tasks that run now, each with task_id, task_type and description; it replaces the one before."""
 

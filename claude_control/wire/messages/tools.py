@@ -4,6 +4,7 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message
 from claude_control.wire.messages.system import SystemMessage
 
@@ -16,7 +17,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ToolProgressMessage(Message):
     """A tool still runs; a heartbeat comes every 30 s (2.1.332)."""
 
@@ -30,7 +31,7 @@ class ToolProgressMessage(Message):
     subagent_retry: dict[str, Any] | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ToolUseSummaryMessage(Message):
     """What the tool calls before it did, in a sentence."""
 
@@ -38,7 +39,7 @@ class ToolUseSummaryMessage(Message):
     preceding_tool_use_ids: list[str] = attrs.field(factory=list)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class PermissionDeniedMessage(SystemMessage):
     """A tool call was denied without anyone being asked; `message` is what the model was told (2.1.332)."""
 
@@ -51,7 +52,7 @@ class PermissionDeniedMessage(SystemMessage):
     decision_reason_code: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class HookEventMessage(SystemMessage):
     """A command hook of the settings ran; sent with `include_hook_events` only (2.1.332).
 
@@ -71,7 +72,7 @@ class HookEventMessage(SystemMessage):
     outcome: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ElicitationCompleteMessage(SystemMessage):
     """An MCP server says that what it asked for at a URL is done."""
 

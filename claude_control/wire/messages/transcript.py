@@ -4,13 +4,14 @@ from typing import Any
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.messages.message import Message
 from claude_control.wire.messages.system import SystemMessage
 
 __all__ = ["FilesPersistedMessage", "MirrorErrorMessage", "SessionWritesLostMessage", "TranscriptMirrorMessage"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class TranscriptMirrorMessage(Message):
     """Lines that the program wrote to the transcript `file_path`; sent with `session_mirror` only (2.1.332)."""
 
@@ -18,7 +19,7 @@ class TranscriptMirrorMessage(Message):
     entries: list[dict[str, Any]] = attrs.field(factory=list)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MirrorErrorMessage(SystemMessage):
     """A batch of transcript lines could not be mirrored and was dropped; `key` says which transcript."""
 
@@ -26,7 +27,7 @@ class MirrorErrorMessage(SystemMessage):
     error: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class FilesPersistedMessage(SystemMessage):
     """Files that were stored (each with filename and file_id), and those that could not be (filename and error)."""
 
@@ -35,7 +36,7 @@ class FilesPersistedMessage(SystemMessage):
     processed_at: str = ""
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SessionWritesLostMessage(SystemMessage):
     """The disk was full, and what `lost` names ("transcript", "global_config") was not saved.
 

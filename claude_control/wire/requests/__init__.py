@@ -1,15 +1,15 @@
 """The requests that we send.
 
-A frozen record each, with its wire form, its reply and the oldest program that knows it. A record is built when its
-name is asked for: building all of them costs some 60 ms, and most programs send a handful. `catalogue` has them all.
+A frozen record each, with its wire form, its reply and the oldest program that knows it. The module of a record is
+loaded when its name is asked for: most programs send a handful. `catalogue` has them all.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_control.wire.requests.base import EmptyReply, Request
+from claude_control import loading
 
 if TYPE_CHECKING:
+    from claude_control.wire.requests.base import EmptyReply, Request
     from claude_control.wire.requests.catalogue import (
         RECORDS,
     )
@@ -255,25 +255,18 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
 }
 """What each module of this package offers here."""
 
-_PLACES = {name: module for module, names in MODULES.items() for name in names}
+_PLACES = {
+    **dict.fromkeys(("EmptyReply", "Request"), "base"),
+    **{name: module for module, names in MODULES.items() for name in names},
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+    value = getattr(loading.import_module(f"{__name__}.{_PLACES[name]}"), name)
     globals()[name] = value  # the next one who asks finds it here
     return value
-
-
-def preload() -> None:
-    """Load every module of this package, for a moment that is spent waiting anyway (some 50 ms, once).
-
-    An exception that strikes a thread in the middle of an import (Ctrl-C, a task runner's time limit) may leave the
-    import's lock taken for ever, as CPython 3.13 and those before it do: so nothing should be left to import later on.
-    """
-    for names in MODULES.values():
-        __getattr__(names[0])
 
 
 def __dir__() -> list[str]:

@@ -2,18 +2,20 @@
 
 import functools
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.conformance import FIELDS, SUBTYPES
 from claude_control.wire.fields import wire_name
+from claude_control.wire.framing import encode
 from claude_control.wire.record import WireRecord
-from claude_control.wire.requests.replying import read_reply
+from claude_control.wire.requests.replying import reply_reader
 from claude_control.wire.support import CURRENT, MEASURED, OLDEST
 
-__all__ = ["SHORT", "EmptyReply", "Request", "newest", "wire_fields"]
+__all__ = ["SHORT", "EmptyReply", "Request", "encode_body", "newest", "wire_fields"]
 
 ReplyT = TypeVar("ReplyT", covariant=True)
 
@@ -47,12 +49,31 @@ class Request(Generic[ReplyT]):
         Raises `ProtocolError` where a field has the wrong kind of container.
         """
         kind: Any = type(self)
-        reply: ReplyT = read_reply(_reply_record(kind), response, self.subtype)
+        reply: ReplyT = _reply_reader(kind)(response, "the payload", (self.subtype, response))
         return reply
 
     def needs(self) -> tuple[str, str]:
         """Return what of this request is newest, in words, and the oldest measured program that knows it."""
-        return newest(self.body())
+        kind: Any = type(self)
+        fixed = _fixed(kind)
+        return newest(self.body()) if fixed is None else fixed[0]
+
+
+def encode_body(request: Request[Any]) -> bytes:
+    """Return the `request` object of the wire as a line of JSON; raises `OptionsError` as `encode` does."""
+    kind: Any = type(request)
+    fixed = _fixed(kind)
+    return encode(request.body()) if fixed is None else fixed[1]
+
+
+@functools.cache
+def _fixed(request: Any) -> tuple[tuple[str, str], bytes] | None:
+    """Return what a request without fields needs and sends: it is always the same. None if it has some."""
+    if not attrs.has(request) or attrs.fields(request):
+        return None
+    made: Any = request()
+    body = made.body()
+    return newest(body), encode(body)
 
 
 def wire_fields(record: type[Request[Any]]) -> "dict[str, attrs.Attribute[Any]]":
@@ -67,11 +88,13 @@ def _wire_fields(record: Any) -> "dict[str, attrs.Attribute[Any]]":
 
 
 @functools.cache
-def _reply_record(request: Any) -> type:
-    """Return what a request class is parametrized with: `X` of `class Ask(Request[X])`."""
+def _reply_reader(request: Any) -> Callable[..., Any]:
+    """Return what reads the record that a request class is parametrized with: `X` of `class Ask(Request[X])`."""
     bases = (base for kind in request.__mro__ for base in vars(kind).get("__orig_bases__", ()))
-    reply: type = next(typing.get_args(base)[0] for base in bases if typing.get_origin(base) is Request)
-    return reply
+    return reply_reader(next(typing.get_args(base)[0] for base in bases if typing.get_origin(base) is Request))
+
+
+_GROWN = frozenset(subtype for subtype, _ in FIELDS)  # subtypes with fields that are newer than they are
 
 
 def newest(body: dict[str, Any]) -> tuple[str, str]:
@@ -81,6 +104,8 @@ def newest(body: dict[str, Any]) -> tuple[str, str]:
     """
     subtype = body["subtype"]
     found = (subtype, SUBTYPES.get(subtype, CURRENT))
+    if subtype not in _GROWN:
+        return found
     for name, value in body.items():
         if value is None or value is False:
             continue
@@ -92,6 +117,6 @@ def newest(body: dict[str, Any]) -> tuple[str, str]:
     return found
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class EmptyReply(WireRecord):
     """An answer that says only that the request was carried out."""

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, check_text, one_of, optional
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class RenameSession(Request[EmptyReply]):
     """Gives the session a title.
 
@@ -40,14 +41,14 @@ class RenameSession(Request[EmptyReply]):
     session_id: str | None = attrs.field(default=None, validator=optional(check_text))
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GenerateSessionTitleReply(WireRecord):
     """The title; None when the small model that makes it failed, or nonessential traffic is off."""
 
     title: str | None = None
 
 
-@attrs.frozen
+@frozen
 class GenerateSessionTitle(Request[GenerateSessionTitleReply]):
     """Lets a small model make a title of a description, and with `persist` gives it to the session."""
 
@@ -57,7 +58,7 @@ class GenerateSessionTitle(Request[GenerateSessionTitleReply]):
     persist: bool = attrs.field(default=False, validator=check_flag)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SideQuestionReply(WireRecord):
     """The answer to a side question; `synthetic` says that the program wrote it itself, for want of the model's."""
 
@@ -65,7 +66,7 @@ class SideQuestionReply(WireRecord):
     synthetic: bool = False
 
 
-@attrs.frozen
+@frozen
 class SideQuestion(Request[SideQuestionReply]):
     """Asks the model something about the conversation, without becoming part of it, also while a turn runs.
 
@@ -88,7 +89,7 @@ class SideQuestion(Request[SideQuestionReply]):
             raise OptionsError("history must be a list of dicts with question and response, or None", field="history")
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetPlanReply(WireRecord):
     """The plan of plan mode, in Markdown, and its file; both are None when there is none."""
 
@@ -97,14 +98,14 @@ class GetPlanReply(WireRecord):
     path: str | None = None
 
 
-@attrs.frozen
+@frozen
 class GetPlan(Request[GetPlanReply]):
     """Asks for the plan of the conversation."""
 
     subtype: ClassVar[str] = "get_plan"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ExportConversationReply(WireRecord):
     """The conversation as the terminal shows it, and the name that its file would get."""
 
@@ -112,14 +113,14 @@ class ExportConversationReply(WireRecord):
     default_filename: str | None = None
 
 
-@attrs.frozen
+@frozen
 class ExportConversation(Request[ExportConversationReply]):
     """Asks for the conversation as plain text."""
 
     subtype: ClassVar[str] = "export_conversation"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ForkConversationReply(WireRecord):
     """The new session's id, or why there is none: `error` is a text, `reason` a code."""
 
@@ -131,7 +132,7 @@ class ForkConversationReply(WireRecord):
     reason: str | None = None
 
 
-@attrs.frozen
+@frozen
 class ForkConversation(Request[ForkConversationReply]):
     """Asks for a second conversation that goes on from here, or from a message.
 
@@ -144,7 +145,7 @@ class ForkConversation(Request[ForkConversationReply]):
     title: str | None = attrs.field(default=None, validator=optional(check_text))
 
 
-@attrs.frozen
+@frozen
 class EndSession(Request[EmptyReply]):
     """Lets the program end itself after its answer; what runs is aborted. `close()` does without it."""
 

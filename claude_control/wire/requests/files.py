@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, check_text, one_of, optional, reject, whole_number
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class RewindFilesReply(WireRecord):
     """What a rewind did, or would do.
 
@@ -45,7 +46,7 @@ class RewindFilesReply(WireRecord):
     error: str | None = None
 
 
-@attrs.frozen
+@frozen
 class RewindFiles(Request[RewindFilesReply]):
     """Puts files that the program edited back to how they were before a prompt, and deletes those made since.
 
@@ -64,7 +65,7 @@ class RewindFiles(Request[RewindFilesReply]):
             reject("user_message_id", value, "the uuid of a prompt (turn.uuid)")
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class FileSuggestionsReply(WireRecord):
     """Dicts with a `path`, relative to `cwd`. The index is built at the first question, which may find nothing."""
 
@@ -72,7 +73,7 @@ class FileSuggestionsReply(WireRecord):
     cwd: str | None = None
 
 
-@attrs.frozen
+@frozen
 class FileSuggestions(Request[FileSuggestionsReply]):
     """Asks for the files whose names are like a text, as for completing an @ mention; "" lists the top (2.1.332)."""
 
@@ -86,7 +87,7 @@ class FileSuggestions(Request[FileSuggestionsReply]):
             reject("query", value, "a text")
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ReadFileReply(WireRecord):
     """A file's contents, as text, or in base 64 if `encoding` says so.
 
@@ -102,7 +103,7 @@ class ReadFileReply(WireRecord):
     encoding: str | None = None
 
 
-@attrs.frozen
+@frozen
 class ReadFile(Request[ReadFileReply]):
     """Reads a file as the program's Read tool may read it (2.1.332).
 
@@ -116,7 +117,7 @@ class ReadFile(Request[ReadFileReply]):
     encoding: str | None = attrs.field(default=None, validator=optional(one_of("utf-8", "base64")))
 
 
-@attrs.frozen
+@frozen
 class SeedReadState(Request[EmptyReply]):
     """Tells the program that a file was read before, so that it may be edited; `mtime` in milliseconds (2.1.332).
 
@@ -129,14 +130,14 @@ class SeedReadState(Request[EmptyReply]):
     mtime: int = attrs.field(validator=whole_number(0))
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class RegisterRepoRootReply(WireRecord):
     """The directory that was added, resolved."""
 
     directory: str | None = None
 
 
-@attrs.frozen
+@frozen
 class RegisterRepoRoot(Request[RegisterRepoRootReply]):
     """Adds a directory inside of the working directory, or of an `add_dirs` one, to those that may be worked in.
 
@@ -151,7 +152,7 @@ class RegisterRepoRoot(Request[RegisterRepoRootReply]):
     reload_skills: bool = attrs.field(default=False, validator=check_flag)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SetCwdReply(WireRecord):
     """What became of the change: `status` is "ok", "rejected" or "needs_trust".
 
@@ -169,7 +170,7 @@ class SetCwdReply(WireRecord):
     trust_root: str | None = None
 
 
-@attrs.frozen
+@frozen
 class SetCwd(Request[SetCwdReply]):
     """Moves the session to another directory that the user has trusted (2.1.332)."""
 
@@ -179,7 +180,7 @@ class SetCwd(Request[SetCwdReply]):
     trusted_directory: str | None = attrs.field(default=None, validator=optional(check_text))
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class DiffStats(WireRecord):
     """How many files and lines a diff has."""
 
@@ -188,7 +189,7 @@ class DiffStats(WireRecord):
     lines_removed: int = 0
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class FileDiffStats(WireRecord):
     """One file of a diff; `status` is "added", "modified" and the like."""
 
@@ -201,7 +202,7 @@ class FileDiffStats(WireRecord):
     uncommitted_status: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class FileHunks(WireRecord):
     """The hunks of one file: dicts with oldStart, oldLines, newStart, newLines and `lines`, as `diff -u` has them."""
 
@@ -209,7 +210,7 @@ class FileHunks(WireRecord):
     hunks: tuple[dict[str, Any], ...] = ()
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class WorkspaceDiff(WireRecord):
     """What differs from the last commit, or from where the branch left the main one; `source` says which.
 
@@ -228,14 +229,14 @@ class WorkspaceDiff(WireRecord):
     root_id: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetWorkspaceDiffReply(WireRecord):
     """The diff; None where the program has none."""
 
     diff: WorkspaceDiff | None = None
 
 
-@attrs.frozen
+@frozen
 class GetWorkspaceDiff(Request[GetWorkspaceDiffReply]):
     """Asks how the working tree differs from what is committed (2.1.332)."""
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import Request
 from claude_control.wire.support import Program
@@ -12,7 +13,7 @@ from claude_control.wire.support import Program
 __all__ = ["Initialize", "InitializeReply"]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class InitializeReply(WireRecord):
     """What the program says of itself at the start.
 

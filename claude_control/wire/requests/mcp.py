@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, check_object, check_text, optional, reject, whole_number
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MCPServerStatus(WireRecord):
     """One MCP server of the session.
 
@@ -45,7 +46,7 @@ class MCPServerStatus(WireRecord):
     config: dict[str, Any] | None = attrs.field(default=None, repr=False)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MCPStatusReply(WireRecord):
     """Every MCP server of the session."""
 
@@ -59,14 +60,14 @@ class MCPStatusReply(WireRecord):
         raise KeyError(name)
 
 
-@attrs.frozen
+@frozen
 class MCPStatus(Request[MCPStatusReply]):
     """Asks how the session's MCP servers are."""
 
     subtype: ClassVar[str] = "mcp_status"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MCPSetServersReply(WireRecord):
     """What changed. A server that failed is in `added` too, and `errors` says why, by its name."""
 
@@ -75,7 +76,7 @@ class MCPSetServersReply(WireRecord):
     errors: dict[str, str] = attrs.field(factory=dict)
 
 
-@attrs.frozen
+@frozen
 class MCPSetServers(Request[MCPSetServersReply]):
     """Replaces the servers that were set before by this request; those of the options and of settings files stay.
 
@@ -125,7 +126,7 @@ def _check_server(name: object, server: object) -> None:
         raise OptionsError(f"servers[{name!r}] needs {needed!r}: type {kind!r} is nothing without it", field="servers")
 
 
-@attrs.frozen
+@frozen
 class MCPReconnect(Request[EmptyReply]):
     """Connects a server anew, and waits for it (2.1.332); an unknown one is a `ControlRequestError`."""
 
@@ -134,7 +135,7 @@ class MCPReconnect(Request[EmptyReply]):
     server_name: str = attrs.field(validator=check_text)
 
 
-@attrs.frozen
+@frozen
 class MCPToggle(Request[EmptyReply]):
     """Switches a server off, with its tools, or on again (2.1.332); an unknown one is a `ControlRequestError`."""
 
@@ -144,7 +145,7 @@ class MCPToggle(Request[EmptyReply]):
     enabled: bool = attrs.field(validator=check_flag)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MCPCallReply(WireRecord):
     """What a tool returned: `content` is a text or a list of content blocks.
 
@@ -158,7 +159,7 @@ class MCPCallReply(WireRecord):
     staging: dict[str, Any] | None = None
 
 
-@attrs.frozen
+@frozen
 class MCPCall(Request[MCPCallReply]):
     """Calls a tool of a server that the program runs, without the model and, unless asked for, without permission.
 
@@ -181,7 +182,7 @@ class MCPCall(Request[MCPCallReply]):
     output_files: list[dict[str, Any]] | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MCPResource(WireRecord):
     """A part of a resource: a `text`, or a `blob` in base 64. It is a stranger's; show HTML in a sandbox only."""
 
@@ -192,14 +193,14 @@ class MCPResource(WireRecord):
     meta: dict[str, Any] | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class MCPReadResourceReply(WireRecord):
     """The parts of a resource."""
 
     contents: tuple[MCPResource, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class MCPReadResource(Request[MCPReadResourceReply]):
     """Reads a page that a server offers for showing what its tools do (2.1.332)."""
 

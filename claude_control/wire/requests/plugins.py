@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import Request
 from claude_control.wire.requests.checks import check_flag, reject
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class PluginInfo(WireRecord):
     """A plugin; `version` is its own word."""
 
@@ -30,7 +31,7 @@ class PluginInfo(WireRecord):
     version: str | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ReloadPluginsReply(WireRecord):
     """What the session has now; `commands` and `agents` are dicts with a `name`.
 
@@ -46,7 +47,7 @@ class ReloadPluginsReply(WireRecord):
     cache_impact: dict[str, Any] | None = None
 
 
-@attrs.frozen
+@frozen
 class ReloadPlugins(Request[ReloadPluginsReply]):
     """Reads the plugins anew.
 
@@ -69,28 +70,28 @@ class ReloadPlugins(Request[ReloadPluginsReply]):
             reject("add_plugins", value, "a list of dicts such as {'type': 'local', 'path': '/absolute/path'}")
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ReloadSkillsReply(WireRecord):
     """The skills, as dicts with name, description, argumentHint and, for the program's own, `builtin`."""
 
     skills: tuple[dict[str, Any], ...] = ()
 
 
-@attrs.frozen
+@frozen
 class ReloadSkills(Request[ReloadSkillsReply]):
     """Reads the skills anew."""
 
     subtype: ClassVar[str] = "reload_skills"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ReloadOutputStylesReply(WireRecord):
     """The names of the output styles."""
 
     available_output_styles: tuple[str, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class ReloadOutputStyles(Request[ReloadOutputStylesReply]):
     """Reads the output styles anew."""
 

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, optional
@@ -21,7 +22,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetBinaryVersionReply(WireRecord):
     """The program's version, when it was built (ISO 8601), and the oldest desktop SDK that it works with."""
 
@@ -30,14 +31,14 @@ class GetBinaryVersionReply(WireRecord):
     oldest_desktop_sdk: str | None = None
 
 
-@attrs.frozen
+@frozen
 class GetBinaryVersion(Request[GetBinaryVersionReply]):
     """Asks for the program's version."""
 
     subtype: ClassVar[str] = "get_binary_version"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ModelInfo(WireRecord):
     """A model that can be chosen: `value` is what `set_model()` takes, `resolved_model` what the API is told."""
 
@@ -53,21 +54,21 @@ class ModelInfo(WireRecord):
     supports_thinking_off: bool | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ListModelsReply(WireRecord):
     """The models that can be chosen."""
 
     models: tuple[ModelInfo, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class ListModels(Request[ListModelsReply]):
     """Asks for the models that can be chosen."""
 
     subtype: ClassVar[str] = "list_models"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class StatusSection(WireRecord):
     """A heading, and rows: dicts with a `label` and a `value`."""
 
@@ -75,21 +76,21 @@ class StatusSection(WireRecord):
     rows: tuple[dict[str, Any], ...] = ()
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetStatusReply(WireRecord):
     """The status as the terminal shows it, in sections."""
 
     sections: tuple[StatusSection, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class GetStatus(Request[GetStatusReply]):
     """Asks for the status as the terminal shows it."""
 
     subtype: ClassVar[str] = "get_status"
 
 
-@attrs.frozen
+@frozen
 class SetHasSubscribers(Request[EmptyReply]):
     """Tells whether anybody watches the stream; None: it is not known.
 

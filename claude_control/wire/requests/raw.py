@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.wire.requests.base import Request, newest, wire_fields
 from claude_control.wire.requests.catalogue import RECORDS
 
@@ -14,7 +15,7 @@ __all__ = ["RawRequest"]
 _RESERVED = frozenset({"initialize", "mcp_message"})  # open() and the tool servers send these, at the right time
 
 
-@attrs.frozen
+@frozen
 class RawRequest(Request[dict[str, Any]]):
     """Any subtype with its fields as on the wire; the reply is the payload as it came.
 

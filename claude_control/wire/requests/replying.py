@@ -1,44 +1,29 @@
-"""Reads the payload of an answer into its reply record, as the record's annotations say.
+"""Compiles a reply record into the function that reads it from an answer's payload, as its annotations say.
 
 A field is called on the wire as `wire.fields` says, or as here, or the same in camel case (the program mixes the two).
 What is missing, null or a value of another kind is the field's default. Only a wrong container, such as a text where a
 list should be, is an error: half an answer would be worse than none.
+
+It is generated code, like the readers of messages (`wire.reading`), because a control call has microseconds only.
 """
 
 import functools
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
 
+from claude_control import records
 from claude_control.errors import ProtocolError
 from claude_control.wire.fields import WHOLE, wire_name
+from claude_control.wire.reading import default_source, open_twin
 
-__all__ = ["ODD", "camel", "read_reply"]
+__all__ = ["camel", "reply_reader"]
 
-ODD: Any = object()
-"""Stands for a value of another kind than its field's."""
-
-Convert = Callable[[Any, str, "_Place"], Any]
-
-
-@attrs.frozen
-class _Place:
-    """Which answer is being read, for errors."""
-
-    subtype: str
-    payload: dict[str, Any]
-
-    def wrong(self, name: str, expected: str, value: object) -> ProtocolError:
-        text = f"{name} in the answer to {self.subtype} is not {expected} but {type(value).__name__}"
-        return ProtocolError(text, raw=self.payload)
-
-
-def read_reply(record: type, payload: dict[str, Any], subtype: str) -> Any:
-    """Return the record of an answer's payload; raises `ProtocolError` for a wrong container."""
-    return _read(record, payload, _Place(subtype, payload))
+Place = tuple[str, dict[str, Any]]  # which answer is being read, for errors: the subtype and the payload
+Convert = Callable[[Any, str, Place], Any]
 
 
 def camel(name: str) -> str:
@@ -47,78 +32,110 @@ def camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-def _read(record: type, value: dict[str, Any], place: _Place) -> Any:
-    found: dict[str, Any] = {"raw": value}
-    for name, keys, convert in _plan(record):
-        for key in keys:
-            if value.get(key) is not None:
-                converted = convert(value[key], key, place)
-                if converted is not ODD:
-                    found[name] = converted
-    return record(**found)
-
-
 @functools.cache
-def _plan(record: type) -> tuple[tuple[str, tuple[str, ...], Convert], ...]:
-    """Return (field, its names on the wire, how it is read) for every field of a record."""
-    rows = []
-    for field in attrs.fields(record):
-        name = wire_name(record, field.name)
-        if name != WHOLE:
-            keys = (name,) if name != field.name else tuple(dict.fromkeys((name, camel(name))))
-            rows.append((field.name, keys, _converter(field.type)))
-    return tuple(rows)
+def reply_reader(record: Any) -> Convert:
+    """Return the function that reads a payload, or a part of one, into this record, compiled at the first call.
+
+    It takes the JSON object and, for errors, what it is called and of which answer it is; it raises `ProtocolError`.
+    """
+    names: dict[str, Any] = {"record_class": record, "twin": open_twin(record), "new": object.__new__}
+    names |= {"wrong": _wrong, "dict": dict}
+    lines = ["if raw.__class__ is not dict: raise wrong(place, name, 'a JSON object', raw)", "record = new(twin)"]
+    for field in records.fields(record):
+        lines += _assignment(record, field, names)
+    lines += ["record.__class__ = record_class", "return record"]
+    source = "\n ".join(["def read(raw, name, place):", *lines])
+    exec(compile(source, f"<reader of {record.__name__}>", "exec"), names)
+    read: Convert = names["read"]
+    return read
 
 
-def _converter(annotation: Any) -> Convert:
+def _assignment(record: type, field: "attrs.Attribute[Any]", names: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines that set one field."""
+    name = wire_name(record, field.name)
+    if name == WHOLE:
+        yield f"record.{field.name} = raw"
+        return
+    other = camel(name) if name == field.name else name
+    key, default = repr(name), default_source(field, names)
+    if other != name:
+        key = "key"
+        yield f"key = {other!r} if {other!r} in raw else {name!r}"
+    value = f"({_conversion(field, key, default, names)}) if {key} in raw else {default}"
+    yield f"record.{field.name} = {value}"
+
+
+def _conversion(field: "attrs.Attribute[Any]", key: str, default: str, names: dict[str, Any]) -> str:
+    """Return the source of what a field becomes whose key is there."""
+    convert = _converter(field.type)
+    if isinstance(convert, frozenset):
+        names |= {kind.__name__: kind for kind in convert}
+        kinds = [kind.__name__ for kind in convert]
+        test = f"is {kinds[0]}" if len(kinds) == 1 else f"in ({', '.join(kinds)})"
+        return f"v if (v := raw[{key}]).__class__ {test} else {default}"
+    names[f"read_{field.name}"] = convert
+    return f"{default} if (v := raw[{key}]) is None else read_{field.name}(v, {key}, place)"
+
+
+def _converter(annotation: Any) -> Convert | frozenset[type]:
+    """Return how a value is read: the classes that fit a scalar, or a function for everything else."""
     if isinstance(annotation, types.UnionType):
         kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
-        return _converter(kinds[0]) if len(kinds) == 1 else _any_of(tuple(kinds))
+        return _converter(kinds[0]) if len(kinds) == 1 else _any_of(*kinds)
     outer, members = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is Any:
         return lambda value, _name, _place: value
     if outer is tuple:
-        member = members[0]
-        return _tuple_of(_any_of((dict,)) if typing.get_origin(member) is dict else _converter(member))
+        plain = typing.get_origin(members[0]) is dict  # a list of objects that no record stands for
+        return _tuple_of(frozenset({dict}) if plain else _converter(members[0]))
     if outer is dict:
-        return _dict_of(_converter(members[1]))
-    return _record(annotation) if attrs.has(annotation) else _any_of((annotation,))
+        return _object if members[1] is Any else _dict_of(_converter(members[1]))
+    return reply_reader(annotation) if attrs.has(annotation) else _any_of(annotation)
 
 
-def _any_of(kinds: tuple[type, ...]) -> Convert:
-    """Read a scalar; JSON has one kind of number, and its truth values are no numbers."""
-    exact = {*kinds, int} if float in kinds else set(kinds)
-    return lambda value, _name, _place: value if type(value) in exact else ODD
+def _any_of(*kinds: type) -> frozenset[type]:
+    """JSON has one kind of number, and its truth values are no numbers."""
+    return frozenset({*kinds, int} if float in kinds else kinds)
 
 
-def _record(record: type) -> Convert:
-    def convert(value: Any, name: str, place: _Place) -> Any:
-        if not isinstance(value, dict):
-            raise place.wrong(name, "a JSON object", value)
-        return _read(record, value, place)
-
-    return convert
+def _object(value: Any, name: str, place: Place) -> Any:
+    if value.__class__ is not dict:
+        raise _wrong(place, name, "a JSON object", value)
+    return value
 
 
-def _tuple_of(member: Convert) -> Convert:
+def _tuple_of(member: Convert | frozenset[type]) -> Convert:
     """Read a list; members that are odd are left out."""
 
-    def convert(value: Any, name: str, place: _Place) -> Any:
-        if not isinstance(value, list):
-            raise place.wrong(name, "a list", value)
-        converted = (member(item, f"a member of {name}", place) for item in value)
-        return tuple(item for item in converted if item is not ODD)
+    def convert(value: Any, name: str, place: Place) -> Any:
+        if value.__class__ is not list:
+            raise _wrong(place, name, "a list", value)
+        if kinds is not None:
+            return tuple([item for item in value if item.__class__ in kinds])
+        name = f"a member of {name}"
+        return tuple([read(item, name, place) for item in value])
 
+    kinds, read = _either(member)
     return convert
 
 
-def _dict_of(member: Convert) -> Convert:
-    """Read a JSON object with names of the user's or the program's own as keys."""
+def _dict_of(member: Convert | frozenset[type]) -> Convert:
+    """Read a JSON object with names of the user's or the program's own as keys; odd members are left out."""
 
-    def convert(value: Any, name: str, place: _Place) -> Any:
-        if not isinstance(value, dict):
-            raise place.wrong(name, "a JSON object", value)
-        converted = {key: member(item, f"{name}[{key!r}]", place) for key, item in value.items()}
-        return {key: item for key, item in converted.items() if item is not ODD}
+    def convert(value: Any, name: str, place: Place) -> Any:
+        _object(value, name, place)
+        if kinds is not None:
+            return {key: item for key, item in value.items() if item.__class__ in kinds}
+        return {key: read(item, f"{name}[{key!r}]", place) for key, item in value.items()}
 
+    kinds, read = _either(member)
     return convert
+
+
+def _either(member: Convert | frozenset[type]) -> tuple[frozenset[type] | None, Any]:
+    return (member, None) if isinstance(member, frozenset) else (None, member)
+
+
+def _wrong(place: Place, name: str, expected: str, value: object) -> ProtocolError:
+    subtype, payload = place
+    return ProtocolError(f"{name} in the answer to {subtype} is not {expected} but {type(value).__name__}", raw=payload)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_object, one_of
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen
+@frozen
 class ApplyFlagSettings(Request[EmptyReply]):
     """Changes settings of this session alone, at once.
 
@@ -38,7 +39,7 @@ class ApplyFlagSettings(Request[EmptyReply]):
     settings: Mapping[str, Any] = attrs.field(validator=check_object, repr=False)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SettingsSource(WireRecord):
     """The settings of one source, such as "projectSettings" or "flagSettings"."""
 
@@ -46,7 +47,7 @@ class SettingsSource(WireRecord):
     settings: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetSettingsReply(WireRecord):
     """The settings in force (`effective`), and those of each source, from weakest to strongest. They may hold secrets.
 
@@ -60,14 +61,14 @@ class GetSettingsReply(WireRecord):
     errors: tuple[dict[str, Any], ...] = ()
 
 
-@attrs.frozen
+@frozen
 class GetSettings(Request[GetSettingsReply]):
     """Asks for the settings in force and where they come from."""
 
     subtype: ClassVar[str] = "get_settings"
 
 
-@attrs.frozen
+@frozen
 class UpdateSettings(Request[EmptyReply]):
     """Writes settings into a file: `outputStyle` into "localSettings", `effortLevel` into "userSettings".
 
@@ -80,7 +81,7 @@ class UpdateSettings(Request[EmptyReply]):
     settings: Mapping[str, Any] = attrs.field(validator=check_object, repr=False)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class HookRow(WireRecord):
     """A hook of a settings file or a plugin; `timeout` is in seconds.
 
@@ -106,7 +107,7 @@ class HookRow(WireRecord):
     editable: dict[str, Any] | None = None
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetHooksListingReply(WireRecord):
     """The hooks of settings files and plugins; callbacks of this SDK are not listed.
 
@@ -123,14 +124,14 @@ class GetHooksListingReply(WireRecord):
     errors: tuple[dict[str, Any], ...] = ()
 
 
-@attrs.frozen
+@frozen
 class GetHooksListing(Request[GetHooksListingReply]):
     """Asks for the hooks of settings files and plugins."""
 
     subtype: ClassVar[str] = "get_hooks_listing"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class PermissionRule(WireRecord):
     """One rule: `behavior` is "allow", "deny" or "ask".
 
@@ -146,7 +147,7 @@ class PermissionRule(WireRecord):
     not_in_effect: bool = False
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class PermissionRulesState(WireRecord):
     """The rules of the session, and the directories that it may work in, dicts with `path` and `source`."""
 
@@ -158,7 +159,7 @@ class PermissionRulesState(WireRecord):
     withheld: bool = False
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ListPermissionRulesReply(WireRecord):
     """The rules, in `state`; None if the program sent none."""
 
@@ -170,7 +171,7 @@ class ListPermissionRulesReply(WireRecord):
         return self.state.rules if self.state is not None else ()
 
 
-@attrs.frozen
+@frozen
 class ListPermissionRules(Request[ListPermissionRulesReply]):
     """Asks for the permission rules that are in force, those given in this session included."""
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.errors import OptionsError
+from claude_control.records import frozen
 from claude_control.unset import UNSET, Unset
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
@@ -29,7 +30,7 @@ PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissi
 _DISPLAYS = ("summarized", "omitted", "highlights")
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class InterruptReply(WireRecord):
     """The receipt of an interrupt.
 
@@ -41,7 +42,7 @@ class InterruptReply(WireRecord):
     cancelled: tuple[str, ...] = ()
 
 
-@attrs.frozen
+@frozen
 class Interrupt(Request[InterruptReply]):
     """Stops the turn that runs; harmless when none does.
 
@@ -53,7 +54,7 @@ class Interrupt(Request[InterruptReply]):
     cancel_queued: bool = attrs.field(default=False, validator=check_flag)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SetPermissionModeReply(WireRecord):
     """The permission mode that is now in force.
 
@@ -63,7 +64,7 @@ class SetPermissionModeReply(WireRecord):
     mode: str | None = None
 
 
-@attrs.frozen
+@frozen
 class SetPermissionMode(Request[SetPermissionModeReply]):
     """Changes how tools are permitted, at once, also while a turn runs.
 
@@ -83,14 +84,14 @@ class SetPermissionMode(Request[SetPermissionModeReply]):
             )
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SetModelReply(WireRecord):
     """The model that the next request to the API will name, as 2.1.332 resolved it; None on older programs."""
 
     model: str | None = None
 
 
-@attrs.frozen
+@frozen
 class SetModel(Request[SetModelReply]):
     """Changes the model from the next API request on; None means the program's default.
 
@@ -107,7 +108,7 @@ class SetModel(Request[SetModelReply]):
         return {"subtype": self.subtype, "model": self.model}
 
 
-@attrs.frozen
+@frozen
 class SetMaxThinkingTokens(Request[EmptyReply]):
     """Limits the tokens spent on thinking from the next turn on; 0 turns it off.
 
@@ -135,7 +136,7 @@ class SetMaxThinkingTokens(Request[EmptyReply]):
             reject("thinking_display", value, f"one of {', '.join(_DISPLAYS)} or None")
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class CancelAsyncMessageReply(WireRecord):
     """Whether a prompt was dropped; `message_uuid` is there if so."""
 
@@ -143,7 +144,7 @@ class CancelAsyncMessageReply(WireRecord):
     message_uuid: str | None = None
 
 
-@attrs.frozen
+@frozen
 class CancelAsyncMessage(Request[CancelAsyncMessageReply]):
     """Drops a prompt that the program holds and has not begun, by the uuid that `send()` returned (2.1.332)."""
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_text, optional
@@ -11,7 +12,7 @@ from claude_control.wire.requests.checks import check_text, optional
 __all__ = ["BackgroundTasks", "BackgroundTasksReply", "GetTaskOutput", "GetTaskOutputReply", "StopTask"]
 
 
-@attrs.frozen
+@frozen
 class StopTask(Request[EmptyReply]):
     """Ends a task. The answer is the same for a task that is unknown or over."""
 
@@ -20,14 +21,14 @@ class StopTask(Request[EmptyReply]):
     task_id: str = attrs.field(validator=check_text)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class BackgroundTasksReply(WireRecord):
     """Whether the named task was moved; None when none was named."""
 
     backgrounded: bool | None = None
 
 
-@attrs.frozen
+@frozen
 class BackgroundTasks(Request[BackgroundTasksReply]):
     """Moves what runs in the foreground, shell or subagent, to the background, so that the turn goes on.
 
@@ -39,7 +40,7 @@ class BackgroundTasks(Request[BackgroundTasksReply]):
     tool_use_id: str | None = attrs.field(default=None, validator=optional(check_text))
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetTaskOutputReply(WireRecord):
     """The last 8 KiB that a task wrote; `total_bytes` counts all, `truncated` says that there was more."""
 
@@ -48,7 +49,7 @@ class GetTaskOutputReply(WireRecord):
     truncated: bool = False
 
 
-@attrs.frozen
+@frozen
 class GetTaskOutput(Request[GetTaskOutputReply]):
     """Asks for the end of what a shell task wrote, while it runs or after it."""
 

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from claude_control.records import frozen
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import Request
 from claude_control.wire.requests.checks import check_flag, one_of, optional
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ContextCategory(WireRecord):
     """What one sort of content takes of the context window, in tokens.
 
@@ -38,7 +39,7 @@ class ContextCategory(WireRecord):
     is_deferred: bool = False
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ContextGridSquare(WireRecord):
     """One square of the picture that the terminal draws of the context window."""
 
@@ -50,7 +51,7 @@ class ContextGridSquare(WireRecord):
     square_fullness: float = 0
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class ContextMessages(WireRecord):
     """What the messages take, in tokens; the last two are dicts with a `name` each, by tool and by attachment."""
 
@@ -65,7 +66,7 @@ class ContextMessages(WireRecord):
     attachments_by_type: tuple[dict[str, Any], ...] = ()
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetContextUsageReply(WireRecord):
     """How full the context window is, in tokens; `percentage` is 0 to 100.
 
@@ -96,7 +97,7 @@ class GetContextUsageReply(WireRecord):
     grid_rows: tuple[tuple[ContextGridSquare, ...], ...] = attrs.field(default=(), repr=False)
 
 
-@attrs.frozen
+@frozen
 class GetContextUsage(Request[GetContextUsageReply]):
     """Asks how full the context window is.
 
@@ -108,21 +109,21 @@ class GetContextUsage(Request[GetContextUsageReply]):
     detail: str | None = attrs.field(default=None, validator=optional(one_of("summary", "full")))
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetSessionCostReply(WireRecord):
     """The cost so far, as text for people."""
 
     text: str = ""
 
 
-@attrs.frozen
+@frozen
 class GetSessionCost(Request[GetSessionCostReply]):
     """Asks for the cost of the session as text."""
 
     subtype: ClassVar[str] = "get_session_cost"
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class SessionUsage(WireRecord):
     """What the session used so far, since its program started; `model_usage` by model, as in a `ResultMessage`."""
 
@@ -134,7 +135,7 @@ class SessionUsage(WireRecord):
     model_usage: dict[str, dict[str, Any]] = attrs.field(factory=dict)
 
 
-@attrs.frozen(repr=False)
+@frozen(repr=False)
 class GetUsageReply(WireRecord):
     """Cost and usage of the session, and of the plan where there is one.
 
@@ -149,7 +150,7 @@ class GetUsageReply(WireRecord):
     behaviors: dict[str, Any] | None = None
 
 
-@attrs.frozen
+@frozen
 class GetUsage(Request[GetUsageReply]):
     """Asks what the session used. `skip_behaviors` spares a reading of the transcripts of the last seven days."""
 

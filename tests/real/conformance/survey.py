@@ -5,9 +5,9 @@ request that is known, and one wait is for all of them.
 """
 
 from collections.abc import Iterable
-from concurrent import futures
 
 from claude_control import Session
+from claude_control.deadline import Deadline
 from claude_control.wire.requests import MCPStatus
 from tests.real.conformance.lab import PATIENCE, past_the_gate
 from tests.real.conformance.probes import Probe, Unchecked
@@ -21,6 +21,8 @@ def answered(session: Session, probes: Iterable[Probe]) -> frozenset[str]:
     past_the_gate(session)
     replies = {probe.label: session.submit(Unchecked(probe.sample.body())) for probe in probes}
     session.submit(MCPStatus()).result(PATIENCE)  # whatever comes in order has come by now
-    futures.wait([reply._future for reply in replies.values()], timeout=SILENT_SECONDS)
+    silence = Deadline(SILENT_SECONDS)
+    for reply in replies.values():
+        reply._wait(silence)
     session.submit(MCPStatus()).result(PATIENCE)  # it still lives: the silence was no death
     return frozenset(label for label, reply in replies.items() if reply.done())

@@ -55,7 +55,7 @@ field of it needs a newer program than the request does.
 ## What ends a program
 
 What the SDK never writes to a program that it would end. The program was given it, then a prompt: **lives** says that
-both the turn and a request after it were answered.
+the turn went well and a request after it was answered.
 
 {fatal}
 """

@@ -143,17 +143,14 @@ from claude_control.wire import messages
 def built():
     return sorted(name.rpartition(".")[2] for name in sys.modules if name.startswith("claude_control.wire.messages."))
 print(*built())
-messages.preload()
-print(*built())
 messages.decode({"type": "system", "subtype": "task_started"})
 print(*built())
 """
 
 
 def test_classes_are_built_when_needed() -> None:
-    """Importing builds the base only, preloading what every turn needs, and decoding what arrives."""
+    """Importing builds the base only, and decoding what arrives."""
     lines = subprocess.run([sys.executable, "-c", IMPORTS], check=True, capture_output=True, text=True).stdout
-    first, preloaded, last = (set(line.split()) for line in lines.splitlines())
+    first, last = (set(line.split()) for line in lines.splitlines())
     assert first == {"catalogue", "message"}
-    assert preloaded == first | {"control", "conversation", "result", "session", "stream", "system"}
-    assert last == preloaded | {"tasks"}
+    assert last == first | {"system", "tasks"}

@@ -4,11 +4,11 @@ import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
-from claude_control.wire.envelope import Reply, read_reply
+from claude_control.wire.envelope import read_reply
 from claude_control.wire.fields import wire_name
 from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.replying import camel
@@ -27,6 +27,14 @@ RAW_ONLY: dict[str, frozenset[str]] = {
 }
 
 
+class Reply(NamedTuple):
+    """What an answer says."""
+
+    response: Any
+    error: str | None
+    code: str | None
+
+
 @attrs.frozen
 class Exchange:
     """One request and its answers, from a program of this version; paths are scrubbed, long texts and lists are cut."""
@@ -39,9 +47,7 @@ class Exchange:
     @property
     def reply(self) -> Reply:
         """The first answer: the old programs answer some requests twice, and only the first counts."""
-        reply = read_reply(self.answers[0])
-        assert reply is not None
-        return reply
+        return Reply(*read_reply(self.answers[0]))
 
     def __str__(self) -> str:
         return f"{self.version}/{self.name}"

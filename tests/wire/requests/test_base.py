@@ -1,5 +1,6 @@
 """What every request record has in common."""
 
+import json
 import types
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -9,7 +10,7 @@ import pytest
 
 from claude_control.errors import OptionsError
 from claude_control.wire import requests
-from claude_control.wire.requests.base import SHORT, EmptyReply, Request, newest
+from claude_control.wire.requests.base import SHORT, EmptyReply, Request, encode_body, newest
 from claude_control.wire.support import CURRENT, OLDEST
 
 
@@ -54,6 +55,31 @@ def test_defaults_are_not_sent() -> None:
     }
     settings = types.MappingProxyType({"model": None})
     assert type(requests.ApplyFlagSettings(settings).body()["settings"]) is dict
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        requests.MCPStatus(),
+        requests.Interrupt(),
+        requests.Interrupt(cancel_queued=True),
+        requests.SetModel(None),
+        requests.RawRequest("mcp_status"),
+        requests.RawRequest("from_the_future", {"a": 1}),
+    ],
+    ids=repr,
+)
+def test_encoded_body_is_the_body(request_: Request[Any]) -> None:
+    """What is sent is the body as JSON, also where it is kept because a request without fields never changes."""
+    for _ in range(2):
+        assert json.loads(encode_body(request_)) == request_.body()
+        assert request_.needs() == newest(request_.body())
+
+
+def test_body_that_is_no_json_is_refused() -> None:
+    """A value that JSON has no form for is an error of the request, which says where it stands."""
+    with pytest.raises(OptionsError, match=r"\$\.settings\.model is a object"):
+        encode_body(requests.ApplyFlagSettings({"model": object()}))
 
 
 def test_subclass_reads_the_same_reply() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from claude_control.errors import ProtocolError
 from claude_control.wire.record import WireRecord
-from claude_control.wire.requests.replying import camel, read_reply
+from claude_control.wire.requests.replying import camel, reply_reader
 
 
 @attrs.frozen(repr=False)
@@ -38,7 +38,7 @@ class Whole(WireRecord):
 
 def read(payload: dict[str, Any]) -> Whole:
     """Read an answer."""
-    whole = read_reply(Whole, payload, "ask")
+    whole = reply_reader(Whole)(payload, "the payload", ("ask", payload))
     assert isinstance(whole, Whole)
     return whole
 

@@ -1,0 +1,65 @@
+"""What the reader makes of the program's output: odd lines, deltas, and lines over the limit."""
+
+import pytest
+
+from claude_control import Message, ProtocolError, ResultMessage, StreamEvent
+from claude_control.testing.scripted_cli import ScriptedCLIFactory
+from claude_control.testing.steps import hang, raw, reply, turn
+from tests.session.conftest import OpenScripted
+from tests.waiting import wait_until
+
+
+def test_bad_lines_do_not_end_the_session(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """Banners, broken JSON, invalid bytes and blank lines are counted and shown, and the turn goes on."""
+    junk = raw(b'Welcome!\n{"type": "assist\n\n[1,2]\n\xff\xfe\n')
+    session = open_scripted(scripted_cli(prompts=[turn(junk, reply("fine"))]))
+    messages = list(session.ask("hello"))
+    assert isinstance(messages[-1], ResultMessage)
+    assert messages[-1].result == "fine"
+    assert session.stats.bad_lines == 5
+    assert "Welcome!" in str([message for message in messages if type(message).__name__ == "BadLine"])
+
+
+def test_deltas_that_are_odd_are_read_like_other_lines(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """Deltas are decoded by who reads them: a cut emoji and a broken line are told in their place, and counted once."""
+    lines = [delta_line(b"1"), delta_line(b"a cut \\ud83d"), delta_line(b"broken")[:-30], delta_line(b"2")]
+    session = open_scripted(scripted_cli(prompts=[turn(raw(b"\n".join(lines) + b"\n"), reply("fine"))]))
+    seen: list[str] = []
+    subscription = session.subscribe(lambda message: seen.append(shown(message)))
+    messages = [shown(message) for message in session.ask("hello")]
+    odd = ["1", "a cut \ufffd", "BadLine", "2"]
+    assert [each for each in messages if each in odd] == odd
+    wait_until(lambda: [each for each in seen if each in odd] == odd)
+    subscription.close()
+    assert (session.stats.flawed_lines, session.stats.bad_lines) == (1, 1)
+
+
+def delta_line(piece: bytes) -> bytes:
+    """Return the line of a delta, as every measured version writes it."""
+    event = b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"' + piece + b'"}}'
+    return b'{"type":"stream_event","event":' + event + b',"session_id":"s","parent_tool_use_id":null,"uuid":"u"}'
+
+
+def shown(message: Message) -> str:
+    """Return the text of a delta, the class of anything else."""
+    return message.text if isinstance(message, StreamEvent) else type(message).__name__
+
+
+def test_too_long_line_is_skipped_and_reported(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A message over the limit is skipped, reported with its size, and the turn goes on."""
+    long = b'{"type":"assistant","message":{"content":"' + b"x" * 200_000 + b'"}}\n'
+    session = open_scripted(scripted_cli(prompts=[turn(raw(long), reply("fine"))]), max_line_bytes=100_000)
+    messages = list(session.ask("hello"))
+    reported = [message for message in messages if type(message).__name__ == "OversizedLine"]
+    assert [getattr(message, "size", None) for message in reported] == [len(long) - 1]
+    assert isinstance(messages[-1], ResultMessage)
+
+
+def test_too_long_control_line_fails_the_session(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """A control message over the limit cannot be survived: the session fails, saying which limit to raise."""
+    long = b'{"type":"control_request","request_id":"x","request":{"subtype":"can_use_tool","input":"' + b"x" * 200_000
+    session = open_scripted(scripted_cli(prompts=[turn(raw(long + b'"}}\n'), hang())]), max_line_bytes=100_000)
+    with pytest.raises(ProtocolError, match="max_line_bytes"):
+        session.ask("hello").result(timeout=10)
