@@ -4,7 +4,8 @@ import ast
 import os
 import pickle
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -336,11 +337,14 @@ EXHIBITS: dict[Callable[[Stage], ClaudeControlError], type[ClaudeControlError]] 
 
 
 @pytest.fixture
-def stage(tmp_path: Path, scripted_cli: ScriptedCLIFactory) -> Any:
-    """Where an exhibit plays."""
-    stage = Stage(tmp_path, scripted_cli)
-    yield stage
-    close_all(stage.sessions, timeout=20)
+def stage(scripted_cli: ScriptedCLIFactory) -> Iterator[Stage]:
+    """Where an exhibit plays: in a folder whose path is always as long, for long reprs are cut."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        folder = Path(directory, "x" * (63 - len(directory)))
+        folder.mkdir()
+        stage = Stage(folder, scripted_cli)
+        yield stage
+        close_all(stage.sessions, timeout=20)
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

@@ -81,7 +81,8 @@ class OutputPipe:
 
     def read(self) -> bytes:
         """Wait for output and return some; b"" at its end, which is soon after the exit whoever holds the pipe."""
-        forks.require_owner(self._end.owner, "this pipe")
+        if self._end.fd < 0:  # as it is in a forked child, which thus is told so before any lock is taken
+            forks.require_owner(self._end.owner, "this pipe")
         with self._busy:
             data = b"" if self._over or self._closing else self._read_some()
             self._over = not data
@@ -121,6 +122,8 @@ class OutputPipe:
         """Wait until there is output or its end; False when the program is gone and nothing more comes."""
         while True:
             ready = self._poll.poll(None if self._pidfd is not None else _EXIT_SLICE * 1000)
+            if len(ready) == 1 and ready[0][0] == self._end.fd and self._pidfd is not None:
+                return True  # nearly always
             readable = any(fd == self._end.fd for fd, _ in ready)
             if self._exit_seen(len(ready) > readable):
                 until = self._start_draining()
