@@ -14,7 +14,7 @@ from benchmarks.metrics import Pair, Summary, shown, summarise
 from benchmarks.preparing import OFFICIAL
 from benchmarks.running import Row
 
-_BYTES = frozenset(("rss", "added", "peak", "connected", "worked"))
+_BYTES = frozenset(("rss", "added", "peak", "connected", "worked", "ready_rss"))
 _RATIOS = frozenset(("ratio", "growth"))
 
 

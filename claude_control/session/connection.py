@@ -328,6 +328,7 @@ class Connection:
             if type(frame) is dict and frame.get("type") in telling:
                 self.facts.learn(frame)
         self.prompting.write_from_reader(self.conversation.deliver(items))
+        self.prompting.mend()
 
     def _control(self, kind: str, frame: dict[str, Any]) -> None:
         if kind == "control_response":

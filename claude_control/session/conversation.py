@@ -84,8 +84,17 @@ class Conversation:
 
     # -- user threads --------------------------------------------------------------------------------------------------
 
-    def ask(self, content: str | list[dict[str, Any]], uuid: str, fields: dict[str, Any]) -> tuple[TurnRecord, bool]:
-        """Queue a prompt; returns its record, and whether the caller must write it now."""
+    def ask(
+        self,
+        content: str | list[dict[str, Any]],
+        uuid: str,
+        fields: dict[str, Any],
+        taken_by: Callable[[], object] | None = None,
+    ) -> tuple[TurnRecord, TurnRecord | None]:
+        """Queue a prompt; returns its record, and the one that the caller must write now, if any.
+
+        `taken_by` returns something as long as the caller can be counted on to do so.
+        """
         line = encode(envelope.user_message(content, uuid, **fields))
         evidence = Evidence(is_command=is_command(content))
         record = TurnRecord(uuid, line, Inbox(self._inbox_bytes, self._open_file), evidence=evidence)
@@ -93,7 +102,7 @@ class Conversation:
             if self._ended is not None:
                 raise copy.copy(self._ended)  # each caller gets its own traceback
             self._queue.append(record)
-            return record, self._begin_next() is record
+            return record, self._begin_next(taken_by)
 
     def go_on(self) -> TurnRecord | None:
         """Complete what somebody who was struck from outside has begun; returns the turn whose prompt is to be out."""
@@ -231,7 +240,7 @@ class Conversation:
             self._current = None
         self.changes.tell()
 
-    def _begin_next(self) -> TurnRecord | None:
+    def _begin_next(self, taken_by: Callable[[], object] | None = None) -> TurnRecord | None:
         """Begin the next turn, if it may; returns the record whose prompt is then to be written.
 
         The queue lets go of it last: who is struck from outside before that leaves the rest to whoever comes next.
@@ -243,7 +252,7 @@ class Conversation:
         elif not self._queue or self._queue[0] is not self._current:
             return None
         record = self._current
-        record.state = "running"
+        record.state, record.taken_by = "running", taken_by
         self.router.written(record.uuid, ours=True)
         self._queue.popleft()
         return record

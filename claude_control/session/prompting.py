@@ -1,6 +1,7 @@
 """Prompts on their way to the program, and interrupts."""
 
 import _thread
+import weakref
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
@@ -45,6 +46,12 @@ def _begin(_vow: _Vow) -> None:
     """Do nothing: what the thread is for is done when it lets go of the vow, also if it was struck here."""
 
 
+class _Life:
+    """Held by a call of `ask` or `send`, and by nobody else: others see that it is gone, without a word from it."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Prompting:
     """Writes prompts when it is their turn, and stops turns.
 
@@ -68,17 +75,18 @@ class Prompting:
         self._gate = gate
         self._options = options
         self._broken_pipe = broken_pipe
+        self._sending: dict[str, tuple[weakref.ref[_Life], Ticket]] = {}  # by uuid: prompts that `send` has taken up
         conversation.on_begin = self._turn_begins
 
     # -- prompts -------------------------------------------------------------------------------------------------------
 
     def ask(self, prompt: Prompt, uuid: str, *, verbatim: bool | None = None) -> TurnRecord:
         """Queue a prompt, and write it if nothing runs; never waits for the pipe."""
-        fields = self._fields(prompt, verbatim=verbatim)
+        fields, life = self._fields(prompt, verbatim=verbatim), _Life()
         try:
-            record, write_now = self._conversation.ask(prompt, uuid, fields)
-            if write_now:
-                self._write(record)
+            self.mend()
+            record, to_write = self._conversation.ask(prompt, uuid, fields, weakref.ref(life))
+            self._write(to_write)
         except ClaudeControlError:
             raise  # nothing was queued
         except BaseException:
@@ -98,11 +106,13 @@ class Prompting:
     def send(self, prompt: Prompt, uuid: str, *, verbatim: bool | None = None, **said: Any) -> None:
         """Write a prompt at once and wait until it is written; `said` is what `prompt_fields` takes."""
         line = encode(envelope.user_message(prompt, uuid, **self._fields(prompt, verbatim=verbatim, **said)))
-        ticket, written = Ticket(line, self._broken_pipe), False
+        ticket, life, written = Ticket(line, self._broken_pipe), _Life(), False
         try:
+            self._sending[uuid] = weakref.ref(life), ticket
             self._conversation.note_sent(uuid)
             self._writer.put(line, direct=False, ticket=ticket)
             written = self._wait_until_written(ticket)
+            self._sending.pop(uuid)
         except BrokenPipeError as error:
             raise self._broken_pipe(error) from error
         finally:
@@ -120,6 +130,16 @@ class Prompting:
         """Forget a prompt that does not go out; it does if only the wait for it was struck. Runs as `_go_on` does."""
         if not self._writer.has(ticket):
             self.write_from_reader(self._conversation.withdraw(uuid))
+        self._sending.pop(uuid, None)  # last: who is struck before that leaves it to the next one
+
+    def mend(self) -> None:
+        """Complete what calls have left that were struck so often that they could not even see to it."""
+        for uuid, (life, ticket) in list(self._sending.items()):
+            if life() is None:
+                self._take_back(uuid, ticket)
+        record = self._conversation.current
+        if record is not None and record.line is not None and record.taken_by is not None and record.taken_by() is None:
+            self._write(record, direct=False)
 
     def _fields(self, prompt: Prompt, *, verbatim: bool | None, **said: Any) -> dict[str, Any]:
         """Return the frame's fields; raises `NotSupportedError` if the program would ignore one."""
@@ -141,12 +161,12 @@ class Prompting:
         except OSError as error:
             _log.debug("prompt.not_written", error=repr(error))
 
-    def _write(self, record: TurnRecord | None) -> None:
+    def _write(self, record: TurnRecord | None, *, direct: bool = True) -> None:
         if record is None or record.line is None:
             return
         line = record.line
         try:
-            self._writer.put(line, on_error=self._broken_pipe)
+            self._writer.put(line, direct=direct, on_error=self._broken_pipe)
             record.line = None  # not before: Ctrl-C may have struck
         except OSError as error:
             self._broken_pipe(error)  # the turn is failed with how the program ended, as everything is

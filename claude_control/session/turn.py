@@ -6,7 +6,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class TurnRecord:
     resets_at: float | None = None
     usage: Usage | None = None  # set at the end
     interrupt_owed: bool = False  # an interrupt came before the program had begun the turn, and must be repeated
+    taken_by: Callable[[], object] | None = None  # returns None once the call is gone that was to write the prompt
     _ending: threading.Lock = attrs.field(factory=threading.Lock)  # the first end counts, whichever thread brings it
     _raises: bool = False  # iterating raises the error too
     _texts: list[str] = attrs.field(factory=list)  # of the newest message that has text: one frame each, n to a message
