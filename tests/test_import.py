@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -38,33 +39,39 @@ RARE = (
 
 OPENING = """
 import json, sys
+before = set(sys.modules)
 from claude_control import Session
 session = Session(cli_path=json.loads(sys.argv[1]))
 made = set(sys.modules)
 session.open()
 opened = set(sys.modules)
 session.close()
-print(json.dumps([sorted(made), sorted(opened - made)]))
+print(json.dumps([sorted(made - before), sorted(opened - made)]))
 """
 
 PROBE = """
 import json, sys, time
+before = set(sys.modules)
 start = time.perf_counter()
 {statement}
 seconds = time.perf_counter() - start
-print(json.dumps({{"seconds": seconds, "modules": sorted(sys.modules)}}))
+print(json.dumps({{"seconds": seconds, "modules": sorted(set(sys.modules) - before)}}))
 """
 
 
 def probe(statement: str) -> tuple[float, set[str]]:
-    """Return the seconds that an import took in a fresh interpreter, and all that it had loaded then."""
+    """Return the seconds that an import took in a fresh interpreter, and all that it loaded."""
+    answer = run_fresh(PROBE.format(statement=statement))
+    return answer["seconds"], set(answer["modules"])
+
+
+def run_fresh(code: str, *arguments: str) -> Any:
+    """Run code in a fresh interpreter, and return what it printed as JSON."""
     # Coverage starts itself in child processes by this variable, and would load modules of its own.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS")}
     environment["PYTHONPATH"] = str(sources.ROOT)
-    command = [sys.executable, "-c", PROBE.format(statement=statement)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, timeout=50)
-    answer = json.loads(done.stdout)
-    return answer["seconds"], set(answer["modules"])
+    command = [sys.executable, "-c", code, *arguments]
+    return json.loads(subprocess.run(command, env=environment, check=True, capture_output=True, timeout=50).stdout)
 
 
 def test_import_loads_nothing_heavy(record_property: Callable[[str, object], None]) -> None:
@@ -93,9 +100,7 @@ def test_session_is_imported_without_what_it_is_made_of(record_property: Callabl
 
 def test_open_loads_nothing_more(scripted_cli: ScriptedCLIFactory) -> None:
     """Making a session loads what opening it needs, and not what few sessions need."""
-    command = [sys.executable, "-c", OPENING, json.dumps(scripted_cli().command)]
-    done = subprocess.run(command, check=True, capture_output=True, timeout=50, cwd=sources.ROOT)
-    made, opened = json.loads(done.stdout)
+    made, opened = run_fresh(OPENING, json.dumps(scripted_cli().command))
     assert {"attrs", "orjson", "claude_control.session.connection"} <= set(made)
     assert set(made).isdisjoint((*HEAVY, *RARE))
     assert opened == []

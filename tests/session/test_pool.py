@@ -12,7 +12,7 @@ import pytest
 from claude_control.deadline import Deadline
 from claude_control.session import pool as pool_module
 from claude_control.session.pool import MAX_THREADS, CallbackPool, InOrder
-from tests.threads import strike, together
+from tests.threads import LIVELOCKS_WHEN_TRACED, strike, together
 from tests.waiting import wait_until
 
 NAME = "claude-test-callback"
@@ -168,6 +168,7 @@ def test_slow_functions_get_more_threads(pool: CallbackPool) -> None:
     assert most >= 4
 
 
+@LIVELOCKS_WHEN_TRACED
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_struck_thread_loses_nothing(pool: CallbackPool) -> None:
     """An exception that strikes a thread at rest, as a time limit that comes too late, costs no function its turn."""

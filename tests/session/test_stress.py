@@ -45,7 +45,7 @@ from claude_control.testing.steps import (
     wait_gate,
 )
 from tests.session.conftest import OpenScripted
-from tests.threads import strike, together
+from tests.threads import LIVELOCKS_WHEN_TRACED, strike, together
 from tests.waiting import wait_until
 
 MODERN_AND_OLD = pytest.mark.parametrize("program", ["2.0.75", "2.1.332"])
@@ -327,11 +327,7 @@ def work_on(session: Session, seed: int, over: threading.Event, begun: list[int]
             continue
 
 
-# CPython 3.11 goes round in circles at a traced function's RESUME while an exception waits for a blocked thread, so
-# that whoever holds the lock never gives it back (ceval.c, DO_TRACING). The runs without coverage do this test.
-@pytest.mark.skipif(
-    sys.version_info < (3, 12) and sys.gettrace() is not None, reason="CPython 3.11 livelocks under a trace function"
-)
+@LIVELOCKS_WHEN_TRACED
 # An exception that strikes while the interpreter calls back about a dead object is printed there, and lost.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @MODERN_AND_OLD
