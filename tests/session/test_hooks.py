@@ -317,7 +317,7 @@ def test_same_event_again_has_time_of_its_own(scripted_cli: ScriptedCLIFactory, 
     assert ["did not answer within 2 seconds" in str(answer) for answer in answers(cli)] == [True, True]
 
 
-@pytest.mark.parametrize("depth", [900, 1015])
+@pytest.mark.parametrize("depth", [1000, 1015])
 def test_deep_input_of_an_ordered_hook_is_answered(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, depth: int
 ) -> None:
