@@ -12,7 +12,7 @@ from claude_control.session.idle import wait_idle, wait_tasks
 from claude_control.session.opening import open_apart
 from claude_control.session.stats import read_stats
 from claude_control.session.turn import Turn
-from claude_control.wire import requests
+from claude_control.wire import messages, requests
 from claude_control.wire.prompts import check_prompt
 
 __all__ = [
@@ -29,6 +29,8 @@ __all__ = [
     "wait_idle",
     "wait_tasks",
 ]
+
+messages.preload()  # the classes of the first messages too, which would hold up what comes behind them
 
 
 def as_request(request: Any, fields: dict[str, Any] | None) -> requests.Request[Any]:

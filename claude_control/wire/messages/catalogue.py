@@ -1,9 +1,9 @@
 """Which message is which: wire types and subtypes, their classes, and the modules where these live."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["MODULES", "SUBTYPES", "TYPES"]
+__all__ = ["COMMON", "MODULES", "SUBTYPES", "TYPES"]
 
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "message": ("Message", "UnknownMessage"),
@@ -114,3 +114,15 @@ SUBTYPES: Final[Mapping[str, str]] = {
     "worker_shutting_down": "WorkerShuttingDownMessage",
 }
 """The class of each `subtype` of the type "system"."""
+
+COMMON: Final[tuple[Mapping[str, Any], ...]] = (
+    {"type": "assistant", "message": {"content": [{"type": "text"}, {"type": "tool_use"}, {"type": "thinking"}]}},
+    {"type": "user", "message": {"content": [{"type": "tool_result"}]}},
+    {"type": "stream_event"},
+    {"type": "result"},
+    {"type": "system", "subtype": "init"},
+    {"type": "system", "subtype": "session_state_changed"},
+    {"type": "system", "subtype": "status"},
+    {"type": "command_lifecycle"},
+)
+"""The messages that nearly every conversation has."""

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from claude_control.wire import messages
-from claude_control.wire.messages.catalogue import MODULES, SUBTYPES, TYPES
+from claude_control.wire.messages.catalogue import COMMON, MODULES, SUBTYPES, TYPES
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -16,9 +16,9 @@ def test_module_gives_what_is_listed(module: str) -> None:
 
 
 def test_package_gives_all_of_them() -> None:
-    """The package offers every name of every module, and its function."""
+    """The package offers every name of every module, and its two functions."""
     names = [name for names in MODULES.values() for name in names]
-    assert sorted([*names, "decode"]) == sorted(messages.__all__)
+    assert sorted([*names, "decode", "preload"]) == sorted(messages.__all__)
 
 
 def test_every_class_has_a_type() -> None:
@@ -26,3 +26,10 @@ def test_every_class_has_a_type() -> None:
     classes = {name for names in MODULES.values() for name in names if not name.isupper()}
     others = {"Message", "UnknownMessage", "SystemMessage", "DeferredToolUse", "RateLimitInfo", *MODULES["gaps"]}
     assert classes - others == {*TYPES.values(), *SUBTYPES.values()}
+
+
+def test_common_messages_are_known() -> None:
+    """What is preloaded are known messages."""
+    for sample in COMMON:
+        assert sample.get("subtype", "init") in SUBTYPES
+        assert sample["type"] in {*TYPES, "system"}
