@@ -1,14 +1,26 @@
 """What every test runs in: no account of the developer's, a temporary folder of its own, and a check for leaks."""
 
+import importlib
 import os
+import pkgutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import claude_control
+
 pytest_plugins = ["claude_control.testing.pytest_plugin", "pytester"]
+
+# What is needed late is imported in a thread that no trace function sees; for coverage it is imported here.
+_IMPORTED_LATE = ("options", "process", "session", "tools", "wire")
+if sys.gettrace() is not None:
+    for module in pkgutil.walk_packages(claude_control.__path__, "claude_control."):
+        if module.name.split(".")[1] in _IMPORTED_LATE:
+            importlib.import_module(module.name)
 
 # Variables of a Claude Code that these tests may be running in, or that would lead them to an account.
 _FOREIGN = ("ANTHROPIC_", "CLAUDE_CODE_")
