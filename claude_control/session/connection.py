@@ -110,6 +110,7 @@ class Connection:
             inbox_bytes=options.inbox_bytes,
             open_file=open_file,
             decoded=self.reader.decoded,
+            decode_message=self.reader.message_decoder.decode,
             tap=self.subscriptions.put,
         )
         self.callbacks = self._make_callbacks(hooks, session)
@@ -366,7 +367,7 @@ class Connection:
     def initialize(self, request: Initialize, timeout: float | None) -> InitializeReply:
         """Make the handshake."""
         reply = self.calls.call(request, timeout)
-        self.conversation.router.modern = reply.program.modern
+        self.conversation.router.modern = self.reader.messages_late = reply.program.modern
         self.gate.open(reply.program)
         return reply
 

@@ -12,14 +12,18 @@ from claude_control.errors import AbortedError, SessionClosedError
 from claude_control.process.launch import uninterrupted
 from claude_control.session.changes import Changes
 from claude_control.session.evidence import NOTED, Evidence, is_command
-from claude_control.session.inbox import Inbox, Item, Newest, One
-from claude_control.session.ledger import COUNTED, Ledger, Usage
+from claude_control.session.inbox import Inbox, Item, MessageRun, Newest, One
+from claude_control.session.ledger import COUNTED, Usage
+from claude_control.session.notes import Notes
+from claude_control.session.outcome import needs_evidence
 from claude_control.session.routing import Decision, Place, Router
 from claude_control.session.turn import TurnRecord
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
 
 __all__ = ["Conversation", "Delivery"]
+
+_OWED = 10_000  # runs and frames that may wait to be noted whatever becomes of them
 
 T = TypeVar("T")
 Action = Callable[[], None]
@@ -62,6 +66,7 @@ class Conversation:
         inbox_bytes: int,
         open_file: Callable[[], int],
         decoded: Callable[[bytes], list[One]],
+        decode_message: Callable[[bytes], dict[str, Any] | None],
         tap: Callable[[list[Item]], None],
     ) -> None:
         self.router = router
@@ -78,7 +83,7 @@ class Conversation:
         self._current: TurnRecord | None = None
         self._held: list[One] = []
         self._delivering = False  # what a chunk leads to is decided, and not all of it done
-        self._ledger = Ledger()
+        self._notes = Notes(decode_message)
         self._ended: Exception | None = None
         self.on_begin: Callable[[TurnRecord], None] = lambda record: None
 
@@ -158,13 +163,26 @@ class Conversation:
 
     def usage_of(self, record: TurnRecord) -> Usage | None:
         """Return what a turn has spent, so far if it runs."""
+        self.settle()
         with self._lock:
-            return self._ledger.since_result() if record is self._current else record.usage
+            return self._notes.ledger.since_result() if record is self._current else record.usage
 
     def usage(self) -> Usage | None:
         """Return what the whole session has spent."""
+        self.settle()
         with self._lock:
-            return self._ledger.total()
+            return self._notes.ledger.total()
+
+    def settle(self) -> None:
+        """Note all that came until now and is not noted yet, run by run: the reader waits for none but one of them."""
+        for _ in range(self._notes.owed):
+            with self._lock:
+                self._notes.settle(1)
+
+    def settle_run(self, run: MessageRun, frames: list[dict[str, Any] | None]) -> None:
+        """Note a run that the caller has decoded."""
+        with self._lock:
+            self._notes.settle_run(run, frames)
 
     @property
     def current(self) -> TurnRecord | None:
@@ -213,6 +231,7 @@ class Conversation:
                 failure = failure or error
         if delivery.tapped:
             self._tap(delivery.tapped)
+        self._settle_unkept(len(items))
         self._delivering = False  # before it is told
         self.changes.tell()
         if failure is not None:
@@ -226,8 +245,9 @@ class Conversation:
         """
         with self._lock:
             self._ended = turn_error
+            self._notes.settle(self._notes.owed)
             if self._current is not None:
-                self._current.usage = self._ledger.since_result()
+                self._current.usage = self._notes.ledger.since_result()
             records = [record for record in (self._current, *self._queue) if record is not None]
             held, self._held = self._held, []
         if held:
@@ -268,24 +288,26 @@ class Conversation:
         return dropped
 
     def _place_run(self, lines: list[bytes], delivery: Delivery) -> None:
-        """Send deltas to their place: undecoded to our turn once it runs, for no frame but a result ends that."""
+        """Send lines to their place: undecoded to our turn once it runs, for no frame but a result ends that."""
         for number, line in enumerate(lines):
             if self.router.running and self._current is not None:
-                rest = lines[number:]
+                rest = type(lines)(lines[number:]) if number else lines
                 delivery.tapped.append(rest)
                 delivery.put(self._current.inbox, rest)
+                if isinstance(rest, MessageRun):
+                    self._notes.owe(self._current, rest)
                 return
             for item in self._decoded(line):
                 self._place(item, delivery)
 
     def _place(self, item: One, delivery: Delivery) -> None:
-        frame, usage = item[1], None
+        frame = item[1]
         if type(frame) is not dict:  # a message of the SDK's own: it stands where it would have stood
             decision = Decision(Place.TURN if self.router.running else Place.PROGRAM)
         else:
             decision = self.router.route(frame)
             if frame.get("type") in COUNTED:
-                usage = self._ledger.note(frame)
+                self._notes.add(self._current if decision.ends else None, frame)
         if decision.place is not Place.ECHO:
             delivery.tapped.append(item)
         if decision.release is not None:
@@ -300,22 +322,33 @@ class Conversation:
         else:
             self._put(decision.place, item, delivery)
         if decision.ends:
-            self._end_turn(frame if decision.ended_by_result else None, usage, delivery)
+            self._end_turn(frame if decision.ended_by_result else None, delivery)
 
     def _put(self, place: Place, item: One, delivery: Delivery) -> None:
         if place is Place.TURN and self._current is not None:
             delivery.put(self._current.inbox, item)
             frame = item[1]
             if type(frame) is dict and frame.get("type") in NOTED:
-                self._current.note(frame)
+                self._notes.add(self._current, frame)
         elif place in (Place.TURN, Place.PROGRAM):
             delivery.put(self.program, item)
 
-    def _end_turn(self, result: dict[str, Any] | None, usage: Usage | None, delivery: Delivery) -> None:
+    def _end_turn(self, result: dict[str, Any] | None, delivery: Delivery) -> None:
         record, self._current = self._current, None
         if record is not None:
-            record.usage = usage
+            if result is not None and needs_evidence(result):
+                self._notes.settle(self._notes.owed)
             delivery.then(lambda: record.end(result))
+
+    def _settle_unkept(self, added: int) -> None:
+        """Note twice as much as was added, if nobody else may: the turn's reader, for it is not in memory for him.
+
+        So what is not noted takes no memory that nothing bounds, and the reader never stops for long.
+        """
+        records = (self._notes.oldest, self._notes.newest)
+        if self._notes.owed > _OWED or any(record is not None and not record.inbox.keeps for record in records):
+            with self._lock:
+                self._notes.settle(2 * added)
 
 
 def _hand_over(items: list[Item], stream: Inbox | Newest) -> None:

@@ -1,5 +1,6 @@
 """What is seen of a turn before its result, as far as it tells how the turn ends. Pure."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -41,11 +42,11 @@ class Evidence:
 
     def note(self, frame: dict[str, Any]) -> None:
         """Take over what a frame of one of the `NOTED` types says."""
-        if frame.get("parent_tool_use_id") is not None:
-            return
         kind = frame.get("type")
         if kind == "assistant":
-            self._note_assistant(frame)
+            self.note_messages([frame])
+        elif frame.get("parent_tool_use_id") is not None:
+            return
         elif kind == "user":
             self.spoken, self.ends_with_tool = True, self.ends_with_tool or _is_tool_result(frame)
         elif kind == "rate_limit_event":
@@ -53,14 +54,29 @@ class Evidence:
         elif str(frame.get("subtype")).startswith("model_refusal"):
             self._note_refusal(frame.get("api_refusal_category"), frame.get("api_refusal_explanation"))
 
-    def _note_assistant(self, frame: dict[str, Any]) -> None:
-        self.spoken, self.ends_with_tool = True, False
-        if "error" in frame and isinstance(frame["error"], str):
-            self.error = frame["error"]
-        if "api_error_params" in frame and isinstance(frame["api_error_params"], dict):
-            self._note_limit(frame["api_error_params"].get("rate_limit_info"))
-        message = frame.get("message")
-        if message.__class__ is not dict or (message.get("stop_reason") != "refusal" and "stop_details" not in message):
+    def note_messages(self, frames: Sequence[dict[str, Any]]) -> None:
+        """Take over what frames of the type "assistant" say; hardly any says more than that the model has spoken."""
+        for frame in frames:
+            if frame.get("parent_tool_use_id") is None:
+                self.spoken, self.ends_with_tool = True, False
+                break
+        for frame in frames:
+            if "error" in frame or "api_error_params" in frame:
+                self._note_error(frame)
+            message: Any = frame.get("message")
+            if message.__class__ is dict and (message.get("stop_details") or message.get("stop_reason") == "refusal"):
+                self._note_end(frame, message)
+
+    def _note_error(self, frame: dict[str, Any]) -> None:
+        if frame.get("parent_tool_use_id") is not None:
+            return
+        error, params = frame.get("error"), frame.get("api_error_params")
+        self.error = error if isinstance(error, str) else self.error
+        if isinstance(params, dict):
+            self._note_limit(params.get("rate_limit_info"))
+
+    def _note_end(self, frame: dict[str, Any], message: dict[str, Any]) -> None:
+        if frame.get("parent_tool_use_id") is not None:
             return
         self.refused = self.refused or message.get("stop_reason") == "refusal"
         details = message.get("stop_details")

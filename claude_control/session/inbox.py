@@ -1,21 +1,21 @@
 """What the reader hands over to one consumer; it never makes the reader wait.
 
-A consumer gets frames (dicts), ready messages, and lines that nobody has decoded yet: deltas, of which there are
-thousands a second, take a quarter of the memory as bytes, and no time of the reader. `Item` is what comes in. Two
-policies: `Inbox` keeps everything, in memory up to a number of bytes and beyond it in an unlinked temporary file;
-`Newest` keeps the newest and says how many it dropped.
+A consumer gets frames (dicts), ready messages, single lines, and runs of lines that nobody has decoded yet: most of
+what comes, for lines take a quarter of the memory, and no time of the reader. `Item` is what comes in. Two policies:
+`Inbox` keeps everything, in memory up to a number of bytes and beyond it in an unlinked temporary file; `Newest` keeps
+the newest and says how many it dropped.
 """
 
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
 from claude_control.wire.messages import MessagesDropped
 
-__all__ = ["Inbox", "Item", "Newest", "One", "Stream"]
+__all__ = ["RUN_LINES", "Inbox", "Item", "MessageRun", "Newest", "One", "Stream"]
 
 One = tuple[int, Any, bytes]
 """A frame or message with its size in bytes before it, and behind it its line, empty for what came on none."""
@@ -28,6 +28,22 @@ KEPT_NEWEST = 10_000
 
 READ_BACK = 1 << 20
 """Bytes read from the file at once: what is in memory while the consumer catches up."""
+
+RUN_LINES = 50
+"""The most lines of a run, whose messages exist all at once.
+
+The garbage collector comes for every 700 objects; with runs of 200 lines it took half of the time.
+"""
+
+
+class MessageRun(list[bytes]):
+    """Lines of whole messages of the model's; `noted` once somebody has noted what they say of the turn."""
+
+    __slots__ = ("noted",)
+
+    def __init__(self, lines: Iterable[bytes] = ()) -> None:
+        super().__init__(lines)
+        self.noted = False
 
 
 class Stream(Protocol):
@@ -123,6 +139,11 @@ class Inbox(_Waiting):
         self._spill = None
 
     @property
+    def keeps(self) -> bool:
+        """Whether everything that is unread is in memory."""
+        return self._spill is None and not self._discarding
+
+    @property
     def spilled(self) -> bool:
         """Whether part of the backlog is in a file."""
         return self._spill is not None
@@ -161,7 +182,7 @@ class Inbox(_Waiting):
         if spill is not None:
             spill.write(b"\n".join(lines))
         elif self._size + size <= self._budget:
-            self._items += lines
+            self._items.append(lines)
             self._size += size
         else:
             self._keep([(len(line), line, line) for line in lines])
@@ -215,7 +236,9 @@ class _Spill:
                 return [item], (start, index + 1)
             end = min(end, where)
         data = self._read_lines(start, end)
-        return data.split(b"\n")[:-1], (start + len(data), index)
+        lines = data.split(b"\n")[:-1]
+        runs = [lines[first : first + RUN_LINES] for first in range(0, len(lines), RUN_LINES)]
+        return runs, (start + len(data), index)
 
     def _read_lines(self, start: int, end: int) -> bytes:
         """Return some whole lines, at least one if there are any."""

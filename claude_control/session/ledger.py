@@ -15,6 +15,7 @@ So 2.1.332's own difference counts as it is, and of older programs whatever is l
 """
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import attrs
@@ -26,6 +27,9 @@ COUNTED = ("assistant", "stream_event", "result")
 
 # A message's frames come close together; so many ids are enough to know a late one, and are some 100 kB at the most.
 _IDS_KEPT = 1000
+_GENERATION = 250  # messages that are added up together, once as many newer ones have come: few enough for a cache
+
+_SYNTHETIC = "<synthetic>"  # the model of messages that the program itself writes, with a usage of zeros
 
 _ABSURD = 1e12  # dollars; an integer that no float holds may come as well, and would end the session in a sum
 
@@ -35,7 +39,10 @@ _TOKENS = {
     "cache_read_input_tokens": "cacheReadInputTokens",
     "cache_creation_input_tokens": "cacheCreationInputTokens",
 }
+_NAME, _MODEL, _USAGE = itemgetter("id"), itemgetter("model"), itemgetter("usage")
+_COUNTS = itemgetter(*_TOKENS)
 _Counts = dict[str, Any]  # of the fields of Usage those that are known
+_Raw = tuple[str, tuple[Any, ...]]  # the model, "" if it is no text, and what stands in the places of the tokens
 
 
 @attrs.frozen
@@ -56,15 +63,23 @@ class Usage:
 
 
 class Ledger:
-    """The account of one session, kept from its frames in their order. Not thread-safe: the caller holds a lock."""
+    """The account of one session, kept from its frames in their order. Not thread-safe: the caller holds a lock.
+
+    A call that was struck from outside is made again: the same frame counts once.
+    """
 
     def __init__(self) -> None:
-        self._messages: dict[str, tuple[str, _Counts]] = {}  # since the last result: id -> model, counts
-        self._settled: dict[str, None] = {}  # ids of messages before it, oldest first
+        # Messages since the last result, by id: the newest generation, the one before it, and by model the sum of those
+        # that are older still.
+        self._newest: dict[str, _Raw] = {}
+        self._older: dict[str, _Raw] = {}
+        self._oldest: dict[str, _Counts] = {}
+        self._settled: dict[str, None] = {}  # ids of messages before them all, oldest first, which count no more
         self._streams: dict[object, str] = {}  # the message that streams, by the tool call it belongs to
         self._told: dict[str, _Counts] = {}  # by model, as the newest result has it
         self._told_cost: float = 0
         self._total: Usage | None = None  # up to the last result
+        self._closed: tuple[object, Usage | None] = (None, None)  # the last result, and what was spent up to it
 
     def note(self, frame: dict[str, Any]) -> Usage | None:
         """Count a frame of one of the `COUNTED` types; returns for a result what was spent since the one before."""
@@ -84,6 +99,20 @@ class Ledger:
             self._count({"id": self._streams.get(parent), "usage": event.get("usage")})
         return None
 
+    def note_messages(self, frames: Iterable[dict[str, Any]]) -> None:
+        """Count frames of the type "assistant"."""
+        messages = [frame.get("message") for frame in frames]
+        new = _all_new(messages, self._newest, self._older, self._settled)
+        if new is not None:
+            self._newest.update(new)
+        else:
+            for message in messages:
+                self._count(message)
+        if len(self._newest) >= _GENERATION:
+            oldest = _with(self._oldest, self._older)
+            self._settle(self._older)
+            self._oldest, self._older, self._newest = oldest, self._newest, {}  # at once: see `_close`
+
     def since_result(self) -> Usage | None:
         """Return what was spent since the last result, as far as messages tell: fewer output tokens on 2.1.332."""
         return _usage(self._by_model_of_messages())
@@ -92,60 +121,102 @@ class Ledger:
         """Return what was spent since the session was opened."""
         return _sum(self._total, self.since_result())
 
-    def _count(self, message: object) -> str:
+    def _count(self, message: Any) -> str:
         """Count a message, or more of it; returns its id."""
-        if not isinstance(message, dict):
+        if message.__class__ is not dict:
             return ""
-        name, model, usage = message.get("id"), message.get("model"), message.get("usage")
-        if not isinstance(name, str) or not name or name in self._settled or model == "<synthetic>":
+        name, usage = message.get("id"), message.get("usage")
+        if name.__class__ is not str or not name or name in self._settled:
             return ""
-        known = self._messages.get(name)
-        counts = _tokens(usage, _TOKENS)
-        if known is None:
-            self._messages[name] = (model if isinstance(model, str) else "", counts)
-        elif counts != known[1] or not known[0]:
-            self._messages[name] = (known[0] or (model if isinstance(model, str) else ""), _larger(known[1], counts))
-        return name
+        get = usage.get if usage.__class__ is dict else {}.get
+        raw: _Raw = str(message.get("model") or ""), tuple(map(get, _TOKENS))
+        messages = self._older if name in self._older else self._newest
+        known = messages.get(name, raw)
+        messages[name] = known[0] or raw[0], tuple(map(_larger_count, known[1], raw[1]))
+        return str(name)
 
     def _by_model_of_messages(self) -> dict[str, _Counts]:
-        found: dict[str, _Counts] = {}
-        for model, counts in self._messages.values():
-            found[model] = _added(found.get(model, {}), counts)
-        return found
+        return _with(_with(self._oldest, self._older), self._newest)
 
     def _close(self, result: dict[str, Any]) -> Usage | None:
+        if result is self._closed[0]:
+            return self._closed[1]
         told, since = _models(result.get("modelUsage")), result.get("model_usage_since_last_result")
+        total_cost: Any = result.get("total_cost_usd")
+        cost = self._grown_cost(total_cost)
         if isinstance(since, dict):
             by_model = _models(since)
-            cost: float | None = sum(counts.get("cost_usd", 0) for counts in by_model.values())
-            self._cost(result.get("total_cost_usd"))
+            cost = sum(counts.get("cost_usd", 0) for counts in by_model.values())
         else:
             by_model = self._by_model_of_messages()
             for model, counts in told.items():
                 by_model[model] = _larger(by_model.get(model, {}), _grown(self._told.get(model, {}), counts))
-            cost = self._cost(result.get("total_cost_usd"))
-        self._told = told or self._told
-        self._settle()
+        told_cost = max(total_cost, self._told_cost) if _is_money(total_cost) else self._told_cost
         usage = _usage(by_model, _tokens(result.get("usage"), _TOKENS), cost)
-        self._total = _sum(self._total, usage)
+        total = _sum(self._total, usage)
+        self._settle(self._older)
+        self._settle(self._newest)
+        # All at once, with no call in between: a strike from outside leaves this undone or done, and no half of it.
+        self._told, self._told_cost, self._total = told or self._told, told_cost, total
+        self._newest, self._older, self._oldest, self._streams = {}, {}, {}, {}
+        self._closed = (result, usage)
         return usage
 
-    def _cost(self, total: Any) -> float | None:
+    def _settle(self, messages: Mapping[str, _Raw]) -> None:
+        """Count these no more; may be done twice."""
+        self._settled.update(dict.fromkeys(messages))
+        if len(self._settled) > _IDS_KEPT + _GENERATION:
+            self._settled = dict.fromkeys(list(self._settled)[-_IDS_KEPT:])
+
+    def _grown_cost(self, total: Any) -> float | None:
         """Return by how much the total has grown; None if it is smaller, as when 2.0.75 fails for good."""
-        if not _is_money(total):
-            return None
-        grown, self._told_cost = total - self._told_cost, max(total, self._told_cost)
+        grown = total - self._told_cost if _is_money(total) else -1
         return grown if grown >= 0 else None
 
-    def _settle(self) -> None:
-        self._settled |= dict.fromkeys(self._messages)
-        for name in list(self._settled)[: max(0, len(self._settled) - _IDS_KEPT)]:
-            del self._settled[name]
-        self._messages, self._streams = {}, {}
+
+def _all_new(messages: list[Any], *known: Mapping[str, Any]) -> dict[str, _Raw] | None:
+    """Return what to count of messages if they are what most are: whole, and none with the id of another.
+
+    All of it is done in C, and takes a third of the time of counting each by itself.
+    """
+    try:
+        names, models = list(map(_NAME, messages)), list(map(_MODEL, messages))
+        raws: Iterable[_Raw] = zip(models, map(_COUNTS, map(_USAGE, messages)), strict=True)
+        new = dict(zip(names, raws, strict=True))
+    except (KeyError, TypeError, IndexError):
+        return None
+    plain = len(new) == len(names) and {*map(type, names), *map(type, models)} == {str} and "" not in new
+    return new if plain and all(each.keys().isdisjoint(names) for each in known) else None
+
+
+def _with(earlier: Mapping[str, _Counts], messages: Mapping[str, _Raw]) -> dict[str, _Counts]:
+    """Return what was counted by model, with messages added."""
+    found = {**earlier}
+    for name in {model: None for model, _ in messages.values() if model != _SYNTHETIC}:
+        counts = _summed([counts for model, counts in messages.values() if model == name])
+        found[name] = _added(found[name], counts) if name in found else counts
+    return found
+
+
+def _summed(raws: list[tuple[Any, ...]]) -> _Counts:
+    """Add what is a count in each place; a place without any is not known."""
+    found: _Counts = {}
+    for name, column in zip(_TOKENS, zip(*raws, strict=True), strict=True):
+        plain = set(map(type, column)) == {int} and min(column) >= 0
+        counts = column if plain else [count for count in column if _is_count(count)]
+        if counts:
+            found[name] = sum(counts)
+    return found
+
+
+def _larger_count(one: Any, other: Any) -> Any:
+    if not _is_count(one):
+        return other
+    return max(one, other) if _is_count(other) else one
 
 
 def _tokens(usage: object, names: Mapping[str, str]) -> _Counts:
-    """Read the counts of an API message, or of a result."""
+    """Read the counts of a result."""
     if not isinstance(usage, dict):
         return {}
     return {name: usage[name] for name in names if _is_count(usage.get(name))}
@@ -163,7 +234,7 @@ def _models(value: object) -> dict[str, _Counts]:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value.__class__ is int and value >= 0
 
 
 def _is_money(value: object) -> bool:

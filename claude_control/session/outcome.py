@@ -13,7 +13,7 @@ from typing import Any
 from claude_control import errors, log
 from claude_control.session.evidence import NO_EVIDENCE, Evidence
 
-__all__ = ["Outcome", "decide", "error_for"]
+__all__ = ["Outcome", "decide", "error_for", "needs_evidence"]
 
 
 class Outcome(enum.StrEnum):
@@ -98,6 +98,12 @@ def decide(result: dict[str, Any], evidence: Evidence = NO_EVIDENCE) -> Outcome:
     if result.get("is_error") or subtype != "success":
         return _failure(result, evidence)
     return Outcome.BLOCKED if _is_blocked(result, evidence) else Outcome.COMPLETED
+
+
+def needs_evidence(result: dict[str, Any]) -> bool:
+    """Tell whether what the frames before it say may matter to the outcome: not if 2.1.332 says that all went well."""
+    well = result.get("subtype") == "success" and result.get("is_error") is False
+    return not (well and any(name in result for name in _FIELDS_OF_NEW))
 
 
 def _failure(result: dict[str, Any], evidence: Evidence) -> Outcome:

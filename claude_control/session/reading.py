@@ -6,11 +6,11 @@ from typing import Any
 from claude_control import log
 from claude_control.errors import ClaudeControlError
 from claude_control.process.transport import Transport
-from claude_control.session.inbox import Item, One
-from claude_control.wire.framing import DELTA, Decoder, LineSplitter, LongLine
-from claude_control.wire.messages import BadLine, Message, OversizedLine, decode
+from claude_control.session.inbox import RUN_LINES, Item, MessageRun, One
+from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine
+from claude_control.wire.messages import BadLine, Message, OversizedLine, decode, decode_all
 
-__all__ = ["Reader", "read_item"]
+__all__ = ["Reader", "read_item", "read_run"]
 
 _log = log.get(__name__)
 
@@ -25,7 +25,7 @@ class Reader:
     """Reads until the output ends.
 
     What is no control frame is handed over chunk by chunk, in order, and before the next control frame is dealt with.
-    Deltas are handed over as they came.
+    Deltas are handed over as they came, and so are whole messages of the model's once `messages_late` is set.
     """
 
     def __init__(
@@ -42,6 +42,10 @@ class Reader:
         self._decoder = Decoder()
         self.late_decoder = Decoder(counted=DELTA)
         """For whoever reads what was handed over; other lines than deltas were decoded before."""
+        self.message_decoder = Decoder()
+        """For whoever is the first to decode messages that were handed over as they came."""
+        self.messages_late = False
+        """Whether nothing follows from a message but what its turn and the account note of it (2.1.332)."""
         self._deliver = deliver
         self._control = control
         self._lost_control = lost_control
@@ -52,12 +56,12 @@ class Reader:
     @property
     def flawed_lines(self) -> int:
         """Lines that only the tolerant decoder could read."""
-        return self._decoder.flawed + self.late_decoder.flawed
+        return self._decoder.flawed + self.late_decoder.flawed + self.message_decoder.flawed
 
     @property
     def bad_lines(self) -> int:
         """Lines that were no JSON object."""
-        return self._decoder.bad + self.late_decoder.bad
+        return self._decoder.bad + self.late_decoder.bad + self.message_decoder.bad
 
     def run(self) -> None:
         """Read to the end. Raises what ends the session: OSError when the transport fails, or what a message led to."""
@@ -85,31 +89,38 @@ class Reader:
 
     def _read_lines(self, lines: list[bytes | LongLine]) -> None:
         items: list[Item] = []
-        run: list[bytes] = []
-        decode = self._decoder.decode
-        for line in lines:
+        begin, first = b"", 0  # what the lines of the run begin with, if it is one, and its first line
+        self.frames += len(lines)
+        for number, line in enumerate(lines):
             if isinstance(line, LongLine):
-                run, items = [], [*items, self._long_line(line)]
-                continue
-            self.frames += 1
-            if line.startswith(DELTA):
-                if not run:
-                    items.append(run)
-                run.append(line)
-                continue
-            run = []
-            frame = decode(line)
-            if frame is None:
-                self.frames -= 1
-                items += self._bad_line(line)
-            elif frame.get("type") not in _CONTROL:
-                items.append((len(line), frame, line))
+                of = b""
+            elif line.startswith(DELTA):
+                of = DELTA
             else:
-                if items:
-                    self._deliver(items)
-                items = self._read_control(line, frame)
+                of = MESSAGE if self.messages_late and line.startswith(MESSAGE) else b""
+            if of is not begin:
+                items += _runs(lines, begin, first, number)
+                begin, first = of, number
+            if not of:
+                items = self._read_line(line, items)
+        items += _runs(lines, begin, first, len(lines))
         if items:
             self._deliver(items)
+
+    def _read_line(self, line: bytes | LongLine, items: list[Item]) -> list[Item]:
+        """Decode a line; returns the items that are to be handed over after it."""
+        if isinstance(line, LongLine):
+            return [*items, self._long_line(line)]
+        frame = self._decoder.decode(line)
+        if frame is None:
+            self.frames -= 1
+            return [*items, *self._bad_line(line)]
+        if frame.get("type") not in _CONTROL:
+            items.append((len(line), frame, line))
+            return items
+        if items:
+            self._deliver(items)
+        return self._read_control(line, frame)
 
     def _read_control(self, line: bytes, frame: dict[str, Any]) -> list[Item]:
         try:
@@ -119,11 +130,12 @@ class Reader:
         return []
 
     def decoded(self, line: bytes) -> list[One]:
-        """Return a delta as an item that can be looked into."""
+        """Return a line of a run as an item that can be looked into."""
         frame = self._decoder.decode(line)
         return self._bad_line(line) if frame is None else [(len(line), frame, line)]
 
     def _long_line(self, line: LongLine) -> One:
+        self.frames -= 1
         self.long_lines += 1
         _log.warning("line.too_long", size=line.size, control=line.is_control)
         if line.is_control:
@@ -135,6 +147,23 @@ class Reader:
             return []  # blank lines mean nothing
         bad = _bad_line(line)
         return [(len(bad.line), bad, b"")]
+
+
+def _runs(lines: list[Any], begin: bytes, first: int, end: int) -> list[list[bytes]]:
+    """Return the lines from the first up to the end as runs, if they are any."""
+    kind = MessageRun if begin is MESSAGE else list
+    return [
+        kind(lines[start : min(start + RUN_LINES, end)]) for start in range(first, end if begin else first, RUN_LINES)
+    ]
+
+
+def read_run(lines: list[bytes], decoder: Decoder) -> tuple[list[Message], list[dict[str, Any] | None]]:
+    """Return the messages of a run, and their frames: None for a line that is no JSON object."""
+    frames = decoder.decode_all(lines)
+    if frames is not None:
+        return decode_all(frames), [*frames]
+    odd = [decoder.decode(line) for line in lines]
+    return [_bad_line(line) if frame is None else decode(frame) for line, frame in zip(lines, odd, strict=True)], odd
 
 
 def read_item(item: Any, decode_line: Callable[[bytes], dict[str, Any] | None]) -> Message:

@@ -1,12 +1,10 @@
 """One prompt and its answer: iterate it, or wait for it."""
 
-import contextlib
 import copy
 import threading
 import time
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +13,12 @@ import attrs
 from claude_control.deadline import Deadline, wait_event
 from claude_control.errors import AbortedError, ConcurrencyError, WaitTimeoutError
 from claude_control.session.evidence import Evidence
-from claude_control.session.inbox import Inbox, Stream
+from claude_control.session.inbox import Inbox, MessageRun, Stream
 from claude_control.session.ledger import Usage
 from claude_control.session.outcome import Outcome, decide, error_for
-from claude_control.session.reading import read_item
+from claude_control.session.reading import read_item, read_run
 from claude_control.unset import UNSET, Unset
+from claude_control.wire.content import wire_texts
 from claude_control.wire.messages import Message, ResultMessage, decode
 
 if TYPE_CHECKING:
@@ -51,21 +50,37 @@ class TurnRecord:
     _text_id: object = None
 
     def note(self, frame: dict[str, Any]) -> None:
-        """Remember what `text` and the outcome need of a frame of one of the `NOTED` types. Called by the reader."""
-        self.evidence.note(frame)
-        message = frame.get("message")
-        if frame.get("type") != "assistant" or frame.get("parent_tool_use_id") is not None or type(message) is not dict:
-            return
-        content = message.get("content")
-        for block in content if content.__class__ is list else ():
-            if block.__class__ is dict and block.get("type") == "text":
-                self._note_text(message.get("id"), block.get("text"))
+        """Remember what `text` and the outcome need of a frame of one of the `NOTED` types."""
+        if frame.get("type") == "assistant":
+            self.note_messages([frame])
+        else:
+            self.evidence.note(frame)
 
-    def _note_text(self, message_id: object, text: object) -> None:
-        if message_id is None or message_id != self._text_id:
-            self._texts, self._text_id = [], message_id
-        if text.__class__ is str:
-            self._texts.append(text)
+    def note_messages(self, frames: Sequence[dict[str, Any]], run: MessageRun | None = None) -> None:
+        """The same for several of the type "assistant", and so for a run, which counts as noted then."""
+        self.evidence.note_messages(frames)
+        texts, text_id = self._newest_texts(frames)
+        # With no call in between: a strike from outside leaves this undone or done.
+        self._texts, self._text_id = texts, text_id
+        if run is not None:
+            run.noted = True
+
+    def _newest_texts(self, frames: Sequence[dict[str, Any]]) -> tuple[list[str], object]:
+        """Return the texts of the newest message that has some, oldest first, and its id; one frame has one or more."""
+        found: list[str] = []
+        newest: object = None
+        for frame in reversed(frames):
+            if frame.get("parent_tool_use_id") is not None or not (texts := wire_texts(frame)):
+                continue
+            name = frame["message"].get("id")
+            if found and (name is None or name != newest):
+                return found, newest
+            newest = name
+            found[:0] = texts
+        if not found:
+            return self._texts, self._text_id
+        same = newest is not None and newest == self._text_id
+        return [*self._texts, *found] if same else found, newest
 
     def end(self, result: dict[str, Any] | None) -> None:
         """Note the result; None for a prompt that the program dropped before it began. Called by the reader."""
@@ -104,11 +119,15 @@ class TurnRecord:
         self.done.set()
 
     @property
+    def answer(self) -> str:
+        """The text of the result; "" before it is there, or if it has none."""
+        text = self.result.get("result") if self.result is not None else ""
+        return text if isinstance(text, str) else ""
+
+    @property
     def text(self) -> str:
-        """The answer so far."""
-        if self.result is not None and isinstance(self.result.get("result"), str) and self.result["result"]:
-            return str(self.result["result"])
-        return "".join(self._texts)
+        """The answer so far, as far as it was noted."""
+        return self.answer or "".join(self._texts)
 
 
 class Consumer:
@@ -117,9 +136,10 @@ class Consumer:
     def __init__(self, stream: Stream, connection: "Connection") -> None:
         self._stream = stream
         self._connection = connection
-        self._decode_line = connection.reader.late_decoder.decode
-        self._batch: deque[Any] = deque()
-        self._taking = threading.Lock()  # held by who waits for more
+        self._ready: Iterator[Message] = iter(())  # read, and not yet given
+        self._batch: list[Any] = []  # taken, and from `_next` on not yet read
+        self._next = 0
+        self._reading = threading.Lock()  # held by who reads or waits for more
 
     def __iter__(self) -> Iterator[Message]:
         return self
@@ -130,27 +150,51 @@ class Consumer:
         Raises `ProcessExitedError` or `SessionClosedError` when the session ends before the turn, and
         `ConcurrencyError` in a callback of the session or beside another reader.
         """
-        try:
-            item = self._batch.popleft()
-        except IndexError:
-            item = self._take()
-        return read_item(item, self._decode_line)
+        for message in self._ready:
+            return message
+        return self._read_more()
 
-    def _take(self) -> Any:
-        if not self._taking.acquire(blocking=False):
+    def _read_more(self) -> Message:
+        """Read the next item or run of lines, waiting for one; returns its first message, and keeps the others."""
+        if not self._reading.acquire(blocking=False):
             raise ConcurrencyError("another thread reads these messages; use session.subscribe() for a second reader")
         try:
             while True:
-                self._connection.forbid_waiting()
-                with self._connection.interruptible:
-                    taken = self._stream.take(Deadline(None))
-                    if taken is None:
-                        raise StopIteration
-                    self._batch.extend(taken)
-                with contextlib.suppress(IndexError):  # cleared meanwhile, or nothing came
-                    return self._batch.popleft()
+                batch, number = self._batch, self._next
+                if number == len(batch):
+                    self._take()
+                    continue
+                ready = iter(self._read(batch[number]))
+                # With no call in between: who is struck from outside has read all of this or nothing.
+                self._ready, self._next = ready, number + 1
+                batch[number] = None
+                for message in ready:
+                    return message
         finally:
-            self._taking.release()
+            self._reading.release()
+
+    def _take(self) -> None:
+        self._connection.forbid_waiting()
+        with self._connection.interruptible:
+            taken = self._stream.take(Deadline(None))
+            if taken is None:
+                raise StopIteration
+            self._batch, self._next = taken, 0
+
+    def _read(self, item: Any) -> list[Message]:
+        """Return the messages that an item of the stream stands for."""
+        reader = self._connection.reader
+        if not isinstance(item, list):
+            return [read_item(item, reader.late_decoder.decode)]
+        if not isinstance(item, MessageRun) or item.noted:
+            return read_run(item, reader.late_decoder)[0]
+        messages, frames = read_run(item, reader.message_decoder)
+        self._connection.conversation.settle_run(item, frames)
+        return messages
+
+    def _forget(self) -> None:
+        """Drop what was taken and not given."""
+        self._ready, self._batch, self._next = iter(()), [], 0
 
 
 class Turn(Consumer):
@@ -185,6 +229,9 @@ class Turn(Consumer):
     @property
     def text(self) -> str:
         """The answer's text so far, without waiting: the newest assistant message's, and in the end the result's."""
+        if not self._record.answer:
+            self._connection.check_owner()
+            self._connection.conversation.settle()
         return self._record.text
 
     @property
@@ -221,7 +268,7 @@ class Turn(Consumer):
         self._connection.forbid_waiting()
         record = self._record
         record.inbox.discard()
-        self._batch.clear()
+        self._forget()
         seconds = None if timeout is UNSET else timeout
         with self._connection.interruptible:
             if not wait_event(record.done, Deadline(seconds)):

@@ -29,6 +29,7 @@ __all__ = [
     "join_texts",
     "read_blocks",
     "read_content",
+    "wire_texts",
 ]
 
 
@@ -194,6 +195,19 @@ def read_content(value: Any) -> str | list[ContentBlock]:
 def join_texts(blocks: Iterable[ContentBlock], separator: str) -> str:
     """Return the text of the text blocks."""
     return separator.join([block.text for block in blocks if block.__class__ is TextBlock])
+
+
+def wire_texts(raw: dict[str, Any]) -> list[str]:
+    """Return the texts of the text blocks of a message that is decoded and no more; what is odd in it has none."""
+    message = raw.get("message")
+    content = message.get("content") if message.__class__ is dict else None
+    texts: list[str] = []
+    for item in content if content.__class__ is list else ():
+        if item.__class__ is dict and item.get("type") == "text":
+            text = item.get("text")
+            if text.__class__ is str:
+                texts.append(text)
+    return texts
 
 
 def _read_block(item: Any) -> ContentBlock:

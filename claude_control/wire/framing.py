@@ -16,7 +16,7 @@ import orjson
 from claude_control.errors import OptionsError
 from claude_control.records import frozen
 
-__all__ = ["DELTA", "Decoder", "LineSplitter", "LongLine", "encode"]
+__all__ = ["DELTA", "MESSAGE", "Decoder", "LineSplitter", "LongLine", "encode"]
 
 HEAD_BYTES = 256
 """How much of a line that is too long is kept, to say what it was."""
@@ -27,6 +27,9 @@ DELTA = b'{"type":"stream_event","event":{"type":"content_block_delta",'
 
 So it is known without being decoded; one that begins otherwise is known when it is.
 """
+
+MESSAGE = b'{"type":"assistant",'
+"""How a line begins that is a whole message of the model's, on the same versions."""
 
 _CONTROL = re.compile(rb'"type"\s*:\s*"control_re')
 
@@ -140,6 +143,13 @@ class Decoder:
         if "request" in frame and frame.get("type") == "control_request" and _has_long_number(line):
             return _decode_exactly(line, frame)
         return frame
+
+    def decode_all(self, lines: list[bytes]) -> list[dict[str, Any]] | None:
+        """Return the objects of lines that begin with one and are no control frames; None if any of them is odd."""
+        try:
+            return [_loads(line) for line in lines]
+        except orjson.JSONDecodeError:
+            return None
 
     def _decode_flawed(self, line: bytes) -> Any:
         try:

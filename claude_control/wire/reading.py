@@ -8,8 +8,8 @@ The function is generated, as attrs generates `__init__`, because a stream of de
 second. It fills an *open twin* of the record, a subclass without the frozen `__setattr__`, by plain assignments, and
 then turns it into the record: setting ten fields of a frozen record in `__init__` takes about three times as long.
 
-A class with `reads_late` has many fields of which most programs look at few. Its plain fields are left unset, and read
-from the JSON object when they are asked for.
+A class with `reads_late` has many fields of which most programs look at few. All but `raw` are left unset, and read
+from it when they are asked for.
 """
 
 import types
@@ -22,11 +22,14 @@ import attrs
 from claude_control import records
 from claude_control.wire.fields import WHOLE, wire_name
 
-__all__ = ["Reader", "default_source", "late_reader", "open_twin", "reader", "using"]
+__all__ = ["ManyReader", "Reader", "default_source", "late_reader", "many_reader", "open_twin", "reader", "using"]
 
 R = TypeVar("R")
 Reader = Callable[[dict[str, Any]], R]
 """Reads a record from a decoded JSON object; raises nothing, whatever the object holds."""
+
+ManyReader = Callable[[list[dict[str, Any]]], list[R]]
+"""Reads a record from each of many objects; there is no call for each."""
 
 _READ = "read"
 _INDENT = "    "
@@ -51,6 +54,13 @@ def reader(record: type[R]) -> Reader[R]:
     return read
 
 
+def many_reader(record: type[R]) -> ManyReader[R]:
+    """Return the function that reads many records of this class, compiled anew at each call."""
+    lines, names = _steps(record)
+    source = ["records = []", "add = records.append", "for raw in raws:", *(_INDENT + line for line in lines)]
+    return _function(record, [*source, _INDENT + "add(record)", "return records"], names, "raws")
+
+
 def late_reader(record: type, name: str) -> Reader[Any]:
     """Return what reads a field that is read late; raises AttributeError if the record has no such field."""
     read = _late.get((record, name))
@@ -65,16 +75,20 @@ def late_reader(record: type, name: str) -> Reader[Any]:
 
 
 def _is_late(record: type, field: "attrs.Attribute[Any]") -> bool:
-    plain = _READ not in field.metadata and not isinstance(field.default, attrs.Factory)  # type: ignore[arg-type]
-    return plain and getattr(record, "reads_late", False)
+    return getattr(record, "reads_late", False) and wire_name(record, field.name) != WHOLE
 
 
 def _compile(record: type) -> Reader[Any]:
+    lines, names = _steps(record)
+    return _function(record, [*lines, "return record"], names)
+
+
+def _steps(record: type) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines that make a `record` of `raw`, and what they know by name."""
     names = _names()
     names |= {"record_class": record, "twin": open_twin(record), "new": object.__new__}
     fields = [field for field in records.fields(record) if not _is_late(record, field)]
-    lines = ["record = new(twin)", *_fill(record, fields, names), "record.__class__ = record_class", "return record"]
-    return _function(record, lines, names)
+    return ["record = new(twin)", *_fill(record, fields, names), "record.__class__ = record_class"], names
 
 
 def _names() -> dict[str, Any]:
@@ -83,10 +97,10 @@ def _names() -> dict[str, Any]:
     return {"all_are": _all_are, "nothing": {}, **kinds}
 
 
-def _function(record: type, lines: list[str], names: dict[str, Any]) -> Reader[Any]:
-    source = "\n".join(["def read(raw):", *(_INDENT + line for line in lines)])
+def _function(record: type, lines: list[str], names: dict[str, Any], taken: str = "raw") -> Callable[[Any], Any]:
+    source = "\n".join([f"def read({taken}):", *(_INDENT + line for line in lines)])
     exec(compile(source, f"<reader of {record.__name__}>", "exec"), names)
-    read: Reader[Any] = names[_READ]
+    read: Callable[[Any], Any] = names[_READ]
     return read
 
 

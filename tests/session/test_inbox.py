@@ -71,9 +71,10 @@ def own(number: int) -> One:
 
 
 def seen(batch: list[Any] | None) -> list[Any]:
-    """Return what a consumer makes of a batch: lines are decoded."""
+    """Return what a consumer makes of a batch: lines are decoded, runs of them too."""
     decoder = Decoder()
-    return [decoder.decode(item) if isinstance(item, bytes) else item for item in batch or ()]
+    things = [one for item in batch or () for one in (item if isinstance(item, list) else [item])]
+    return [decoder.decode(thing) if isinstance(thing, bytes) else thing for thing in things]
 
 
 def drain(stream: Stream) -> list[Any]:

@@ -264,7 +264,12 @@ def test_waiting_for_idle_covers_queued_prompts(
 def test_nothing_is_at_rest_before_its_messages_are_handed_over() -> None:
     """As long as a chunk's messages and the end of its turn are on their way, the session is not at rest."""
     conversation = Conversation(
-        Router(), inbox_bytes=1000, open_file=overflow_file, decoded=lambda line: [], tap=lambda items: None
+        Router(),
+        inbox_bytes=1000,
+        open_file=overflow_file,
+        decoded=lambda line: [],
+        decode_message=lambda line: None,
+        tap=lambda items: None,
     )
     record, _ = conversation.ask("hello", "u1", {})
     looks: list[bool] = []

@@ -418,7 +418,12 @@ def test_a_late_answer_stops_no_later_turn(
 def test_a_stop_hook_of_the_programs_own_turn_ends_none_of_ours() -> None:
     """What a Stop hook answers is about the turn that runs, not about a prompt that waits behind it."""
     conversation = Conversation(
-        Router(), inbox_bytes=1000, open_file=overflow_file, decoded=lambda line: [], tap=lambda items: None
+        Router(),
+        inbox_bytes=1000,
+        open_file=overflow_file,
+        decoded=lambda line: [],
+        decode_message=lambda line: None,
+        tap=lambda items: None,
     )
     record, _ = conversation.ask("hello", "u1", {})
     conversation.note_stop("Stop")

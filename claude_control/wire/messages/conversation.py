@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 
 from claude_control.records import frozen
-from claude_control.wire.content import ContentBlock, join_texts, read_blocks, read_content
+from claude_control.wire.content import ContentBlock, join_texts, read_blocks, read_content, wire_texts
 from claude_control.wire.messages.message import Message, read_origin
 from claude_control.wire.reading import using
 
@@ -64,7 +64,7 @@ class AssistantMessage(Message):
     @property
     def text(self) -> str:
         """The text of its text blocks, joined; "" if there is none."""
-        return join_texts(self.content, "")
+        return "".join(wire_texts(self.raw)) if self.raw else join_texts(self.content, "")
 
 
 @frozen(repr=False)

@@ -31,8 +31,9 @@ class StreamEvent(Message):
     @property
     def text(self) -> str:
         """The text of a text delta; "" for every other event."""
-        delta = self.event.get("delta")
-        if delta.__class__ is not dict or delta.get("type") != "text_delta":
+        try:
+            delta = (self.raw["event"] if self.raw else self.event)["delta"]  # `event` is not read for this alone
+            text = delta["text"] if delta["type"] == "text_delta" else ""
+        except (KeyError, TypeError):  # another event, or nothing like one
             return ""
-        text = delta.get("text")
         return text if text.__class__ is str else ""

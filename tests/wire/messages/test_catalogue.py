@@ -16,9 +16,9 @@ def test_module_gives_what_is_listed(module: str) -> None:
 
 
 def test_package_gives_all_of_them() -> None:
-    """The package offers every name of every module, and its two functions."""
+    """The package offers every name of every module, and its three functions."""
     names = [name for names in MODULES.values() for name in names]
-    assert sorted([*names, "decode", "preload"]) == sorted(messages.__all__)
+    assert sorted([*names, "decode", "decode_all", "preload"]) == sorted(messages.__all__)
 
 
 def test_every_class_has_a_type() -> None:
