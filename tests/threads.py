@@ -1,14 +1,18 @@
 """Running functions in threads at the same moment, and striking a thread from outside."""
 
 import ctypes
+import dis
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from types import FrameType
+from typing import Any, TypeVar
 
 import pytest
 
 T = TypeVar("T")
+
+_LOOKS = ("CALL", "RESUME", "JUMP_BACKWARD")  # after these CPython looks for an exception from outside
 
 # CPython 3.11 goes round in circles at a traced function's RESUME while an exception waits for a blocked thread, so
 # that whoever holds the lock never gives it back (ceval.c, DO_TRACING). The runs without coverage do such tests.
@@ -49,3 +53,43 @@ def strike(thread: threading.Thread, error: type[BaseException]) -> None:
     assert thread.ident is not None
     hit = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(error))
     assert hit == 1, "no such thread"
+
+
+class Struck(BaseException):
+    """Stands for what a debugger or a time limit raises in a thread from outside."""
+
+
+def struck(work: Callable[[], object], number: int) -> bool:
+    """Do some work, with an exception from outside at this place of our code; False if it has fewer places.
+
+    Such an exception comes where CPython looks for one: after a call, at the begin of a function, and at the end of a
+    loop's body. So a failing place is found every time, and not once in ten thousand runs.
+    """
+    last: dict[FrameType, int] = {}
+    places = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal places
+        if event == "call":
+            if not frame.f_globals.get("__name__", "").startswith("claude_control."):
+                return None  # another's: the garbage collector's callbacks, for instance
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            sys.settrace(trace)  # CPython 3.12 heeds the line above from then on
+        if event != "opcode":
+            return trace
+        before, last[frame] = last.get(frame, 0), frame.f_lasti
+        if dis.opname[frame.f_code.co_code[before]].startswith(_LOOKS):
+            places += 1
+            if places == number:
+                raise Struck
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except Struck:
+        return True
+    finally:
+        sys.settrace(before)
+    return False

@@ -90,6 +90,12 @@ class OutputPipe:
             self._close_now()
         return data
 
+    def readable(self) -> bool:
+        """Tell whether `read` would return something at once. Of the thread that reads."""
+        if self._end.fd < 0 or self._over or self._closing:
+            return False
+        return any(fd == self._end.fd for fd, _ in self._poll.poll(0))
+
     def close(self) -> None:
         """Close it; idempotent. While a thread is inside of `read`, that thread closes it when it leaves."""
         forks.require_owner(self._end.owner, "this pipe")

@@ -98,6 +98,10 @@ class SubprocessTransport:
         """
         return self._output.read()
 
+    def readable(self) -> bool:
+        """Tell whether `read` would return something at once."""
+        return self._output.readable()
+
     def write(self, data: bytes) -> None:
         """Write all of it, waiting for room; one thread at a time.
 

@@ -1,11 +1,14 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
+import contextlib
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 from claude_control import log
 from claude_control.errors import ClaudeControlError
-from claude_control.process.transport import Transport
+from claude_control.process.pipes import READ_BYTES
+from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.session.inbox import RUN_LINES, Item, MessageRun, One
 from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine
 from claude_control.wire.messages import BadLine, Message, OversizedLine, decode, decode_all
@@ -17,6 +20,11 @@ _log = log.get(__name__)
 KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
 
+_FAST_BYTES = READ_BYTES // 8  # at least, of a chunk that another one is likely to follow at once
+_MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
+
+_RUNS = tuple((begin, methodcaller("startswith", begin)) for begin in (DELTA, MESSAGE))
+
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
 
@@ -24,7 +32,8 @@ _CONTROL = ("control_response", "control_request", "control_cancel_request")
 class Reader:
     """Reads until the output ends.
 
-    What is no control frame is handed over chunk by chunk, in order, and before the next control frame is dealt with.
+    What is no control frame is handed over chunk by chunk, or some at a time where they come fast, in order, and before
+    the next control frame is dealt with.
     Deltas are handed over as they came, and so are whole messages of the model's once `messages_late` is set.
     """
 
@@ -49,6 +58,9 @@ class Reader:
         self._deliver = deliver
         self._control = control
         self._lost_control = lost_control
+        self._items: list[Item] = []  # not yet handed over
+        self._fast = False  # whether the last chunk was a large one
+        self._handed_over = 0  # of the bytes that were read
         self.bytes_read = 0
         self.frames = 0
         self.long_lines = 0
@@ -66,14 +78,32 @@ class Reader:
     def run(self) -> None:
         """Read to the end. Raises what ends the session: OSError when the transport fails, or what a message led to."""
         while self._take(self._read_chunk()):
-            pass
+            if self._items and not self._more():
+                self._hand_over()
         self._read_lines(self._splitter.finish())
+        self._hand_over()
 
     def _take(self, chunk: bytes) -> bool:
         """Deal with some output, and let go of it before the next wait; returns False at the end."""
         self.bytes_read += len(chunk)
+        self._fast = len(chunk) >= _FAST_BYTES
         self._read_lines(self._splitter.feed(chunk))
         return bool(chunk)
+
+    def _more(self) -> bool:
+        """Tell whether the program writes faster than we read, so that the next chunk may be handed over with this one.
+
+        To wake the one who waits costs as much as to read a chunk, and often as much as to make messages of it.
+        """
+        if not self._fast or self.bytes_read - self._handed_over >= _MOST_BYTES:
+            return False
+        return isinstance(self._transport, SubprocessTransport) and self._transport.readable()
+
+    def _hand_over(self) -> None:
+        self._handed_over = self.bytes_read
+        items, self._items = self._items, []
+        if items:
+            self._deliver(items)
 
     def _read_chunk(self) -> bytes:
         """Read some output; a transport of the user's own may raise or return anything."""
@@ -88,9 +118,11 @@ class Reader:
         return chunk
 
     def _read_lines(self, lines: list[bytes | LongLine]) -> None:
-        items: list[Item] = []
-        begin, first = b"", 0  # what the lines of the run begin with, if it is one, and its first line
         self.frames += len(lines)
+        if len(lines) > 1 and (begin := self._beginning_of_all(lines)):
+            self._items += _runs(lines, begin, 0, len(lines))
+            return
+        begin, first = b"", 0  # what the lines of the run begin with, if it is one, and its first line
         for number, line in enumerate(lines):
             if isinstance(line, LongLine):
                 of = b""
@@ -99,35 +131,39 @@ class Reader:
             else:
                 of = MESSAGE if self.messages_late and line.startswith(MESSAGE) else b""
             if of is not begin:
-                items += _runs(lines, begin, first, number)
+                self._items += _runs(lines, begin, first, number)
                 begin, first = of, number
             if not of:
-                items = self._read_line(line, items)
-        items += _runs(lines, begin, first, len(lines))
-        if items:
-            self._deliver(items)
+                self._read_line(line)
+        self._items += _runs(lines, begin, first, len(lines))
 
-    def _read_line(self, line: bytes | LongLine, items: list[Item]) -> list[Item]:
-        """Decode a line; returns the items that are to be handed over after it."""
+    def _beginning_of_all(self, lines: list[bytes | LongLine]) -> bytes:
+        """Return what all of them begin with that are one run; "" if they are not. In a stream most chunks are one."""
+        for begin, begins in _RUNS if self.messages_late else _RUNS[:1]:
+            with contextlib.suppress(AttributeError):  # a line that was too long has no text
+                if begins(lines[0]) and all(map(begins, lines)):
+                    return begin
+        return b""
+
+    def _read_line(self, line: bytes | LongLine) -> None:
         if isinstance(line, LongLine):
-            return [*items, self._long_line(line)]
+            self._items.append(self._long_line(line))
+            return
         frame = self._decoder.decode(line)
         if frame is None:
             self.frames -= 1
-            return [*items, *self._bad_line(line)]
-        if frame.get("type") not in _CONTROL:
-            items.append((len(line), frame, line))
-            return items
-        if items:
-            self._deliver(items)
-        return self._read_control(line, frame)
+            self._items += self._bad_line(line)
+        elif frame.get("type") not in _CONTROL:
+            self._items.append((len(line), frame, line))
+        else:
+            self._hand_over()
+            self._read_control(line, frame)
 
-    def _read_control(self, line: bytes, frame: dict[str, Any]) -> list[Item]:
+    def _read_control(self, line: bytes, frame: dict[str, Any]) -> None:
         try:
             self._control(frame["type"], frame)
         except RecursionError:  # nested about 1000 levels deep: not even its text can be shown
-            return [*self._bad_line(line)]
-        return []
+            self._items += self._bad_line(line)
 
     def decoded(self, line: bytes) -> list[One]:
         """Return a line of a run as an item that can be looked into."""

@@ -4,6 +4,7 @@ The module of a class is loaded when the first such message arrives, or when its
 a dozen. `catalogue` says which class is where.
 """
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from claude_control import loading
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         TranscriptMirrorMessage,
     )
 
+_TYPE = itemgetter("type")
 _HOMES = {name: f"{__name__}.{module}" for module, names in MODULES.items() for name in names}
 
 
@@ -101,9 +103,12 @@ def decode(raw: dict[str, Any]) -> Message:
 
 def decode_all(raws: list[dict[str, Any]]) -> list[Message]:
     """Do as `decode` for every one; if they are all of one type, as most runs are, in a third of the time."""
-    kinds = {kind if (kind := raw.get("type")).__class__ is str else "" for raw in raws}
-    read = _many_by_type.get(kinds.pop()) if len(kinds) == 1 else None
-    return read(raws) if read is not None else [decode(raw) for raw in raws]
+    try:
+        (kind,) = set(map(_TYPE, raws))
+        read = _many_by_type[kind]
+    except (KeyError, TypeError, ValueError):  # several, or one that was not yet seen or is no type
+        return [decode(raw) for raw in raws]
+    return read(raws)
 
 
 def preload() -> None:

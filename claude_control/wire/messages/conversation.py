@@ -64,7 +64,17 @@ class AssistantMessage(Message):
     @property
     def text(self) -> str:
         """The text of its text blocks, joined; "" if there is none."""
-        return "".join(wire_texts(self.raw)) if self.raw else join_texts(self.content, "")
+        raw = self.raw
+        if not raw:
+            return join_texts(self.content, "")
+        texts = []
+        try:
+            for block in raw["message"]["content"]:
+                if block["type"] == "text":
+                    texts.append(block["text"])
+            return "".join(texts)
+        except (KeyError, TypeError):  # odd
+            return "".join(wire_texts(raw))
 
 
 @frozen(repr=False)
