@@ -325,7 +325,7 @@ class Connection:
     def _deliver(self, items: list[Item]) -> None:
         telling = self.facts.telling
         for item in items:
-            frame = item[1] if type(item) is tuple else None  # a run of deltas tells nothing
+            frame = item[1] if type(item) is tuple else None  # a run tells nothing
             if type(frame) is dict and frame.get("type") in telling:
                 self.facts.learn(frame)
         self.prompting.write_from_reader(self.conversation.deliver(items))

@@ -12,7 +12,7 @@ from claude_control.errors import AbortedError, SessionClosedError
 from claude_control.process.launch import uninterrupted
 from claude_control.session.changes import Changes
 from claude_control.session.evidence import NOTED, Evidence, is_command
-from claude_control.session.inbox import Inbox, Item, MessageRun, Newest, One
+from claude_control.session.inbox import Inbox, Item, MessageRun, Newest, One, Run
 from claude_control.session.ledger import COUNTED, Usage
 from claude_control.session.notes import Notes
 from claude_control.session.outcome import needs_evidence
@@ -218,7 +218,7 @@ class Conversation:
         with self._lock:
             self._delivering = True
             for item in items:
-                if isinstance(item, list):
+                if isinstance(item, Run):
                     self._place_run(item, delivery)
                 else:
                     self._place(item, delivery)
@@ -287,18 +287,25 @@ class Conversation:
             record.drop(error)
         return dropped
 
-    def _place_run(self, lines: list[bytes], delivery: Delivery) -> None:
+    def _place_run(self, run: Run, delivery: Delivery) -> None:
         """Send lines to their place: undecoded to our turn once it runs, for no frame but a result ends that."""
+        lines: list[bytes] = []
+        if not self.router.running or self._current is None:
+            lines = run.lines()
         for number, line in enumerate(lines):
             if self.router.running and self._current is not None:
-                rest = type(lines)(lines[number:]) if number else lines
-                delivery.tapped.append(rest)
-                delivery.put(self._current.inbox, rest)
-                if isinstance(rest, MessageRun):
-                    self._notes.owe(self._current, rest)
-                return
+                run = type(run)(b"\n".join(lines[number:]))
+                break
             for item in self._decoded(line):
                 self._place(item, delivery)
+        else:
+            if lines:
+                return
+        assert self._current is not None
+        delivery.tapped.append(run)
+        delivery.put(self._current.inbox, run)
+        if isinstance(run, MessageRun):
+            self._notes.owe(self._current, run)
 
     def _place(self, item: One, delivery: Delivery) -> None:
         frame = item[1]

@@ -9,19 +9,16 @@ the newest and says how many it dropped.
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
 from claude_control.wire.messages import MessagesDropped
 
-__all__ = ["RUN_LINES", "Inbox", "Item", "MessageRun", "Newest", "One", "Stream"]
+__all__ = ["Inbox", "Item", "MessageRun", "Newest", "One", "Run", "Stream"]
 
 One = tuple[int, Any, bytes]
 """A frame or message with its size in bytes before it, and behind it its line, empty for what came on none."""
-
-Item = One | list[bytes]
-"""One frame or message, or else a run of lines that nobody has decoded, in order and never empty."""
 
 KEPT_NEWEST = 10_000
 """How many messages that nobody reads are kept."""
@@ -29,21 +26,32 @@ KEPT_NEWEST = 10_000
 READ_BACK = 1 << 20
 """Bytes read from the file at once: what is in memory while the consumer catches up."""
 
-RUN_LINES = 50
-"""The most lines of a run, whose messages exist all at once.
 
-The garbage collector comes for every 700 objects; with runs of 200 lines it took half of the time.
-"""
+class Run:
+    """Lines that nobody has decoded yet: a `block` of at least one, with newlines between them."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: bytes) -> None:
+        self.block = block
+
+    def lines(self) -> list[bytes]:
+        """Return the lines by themselves."""
+        return self.block.split(b"\n")
 
 
-class MessageRun(list[bytes]):
+class MessageRun(Run):
     """Lines of whole messages of the model's; `noted` once somebody has noted what they say of the turn."""
 
     __slots__ = ("noted",)
 
-    def __init__(self, lines: Iterable[bytes] = ()) -> None:
-        super().__init__(lines)
+    def __init__(self, block: bytes) -> None:
+        super().__init__(block)
         self.noted = False
+
+
+Item = One | Run
+"""One frame or message, or else a run of lines."""
 
 
 class Stream(Protocol):
@@ -153,7 +161,7 @@ class Inbox(_Waiting):
 
     def _keep(self, items: Sequence[Item]) -> None:
         for item in items:
-            if isinstance(item, list):
+            if isinstance(item, Run):
                 self._keep_run(item)
                 continue
             size, thing, line = item
@@ -177,15 +185,15 @@ class Inbox(_Waiting):
         else:
             spill.insert(item)
 
-    def _keep_run(self, lines: list[bytes]) -> None:
-        spill, size = self._spill, sum(map(len, lines))
+    def _keep_run(self, run: Run) -> None:
+        spill, size = self._spill, len(run.block)
         if spill is not None:
-            spill.write(b"\n".join(lines))
+            spill.write(run.block)
         elif self._size + size <= self._budget:
-            self._items.append(lines)
+            self._items.append(run)
             self._size += size
         else:
-            self._keep([(len(line), line, line) for line in lines])
+            self._keep([(len(line), line, line) for line in run.lines()])
 
     def _read_back(self, spill: "_Spill") -> list[Any]:
         batch, spill.position = spill.peek()
@@ -236,9 +244,7 @@ class _Spill:
                 return [item], (start, index + 1)
             end = min(end, where)
         data = self._read_lines(start, end)
-        lines = data.split(b"\n")[:-1]
-        runs = [lines[first : first + RUN_LINES] for first in range(0, len(lines), RUN_LINES)]
-        return runs, (start + len(data), index)
+        return [Run(data[:-1])] if data else [], (start + len(data), index)
 
     def _read_lines(self, start: int, end: int) -> bytes:
         """Return some whole lines, at least one if there are any."""
@@ -273,7 +279,7 @@ class Newest(_Waiting):
         """Hand items over. Called by the reader."""
         with self._lock:
             for item in items:
-                for kept in [(len(line), line) for line in item] if isinstance(item, list) else [item[:2]]:
+                for kept in [(len(line), line) for line in item.lines()] if isinstance(item, Run) else [item[:2]]:
                     self._items.append(kept)
                     self._size += kept[0]
             while len(self._items) > self._limit or (self._size > self._budget and len(self._items) > 1):

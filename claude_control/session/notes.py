@@ -63,7 +63,7 @@ class Notes:
                 if most <= 0:
                     return
                 most -= 1
-                self._note_run(record, thing, [self._decode(line) for line in thing])
+                self._note_run(record, thing, [self._decode(line) for line in thing.lines()])
             self._owed.popleft()
         self.newest = None
 

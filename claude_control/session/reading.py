@@ -1,15 +1,13 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
-import contextlib
-from collections.abc import Callable
-from operator import methodcaller
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from claude_control import log
 from claude_control.errors import ClaudeControlError
 from claude_control.process.pipes import READ_BYTES
 from claude_control.process.transport import SubprocessTransport, Transport
-from claude_control.session.inbox import RUN_LINES, Item, MessageRun, One
+from claude_control.session.inbox import Item, MessageRun, One, Run
 from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine
 from claude_control.wire.messages import BadLine, Message, OversizedLine, decode, decode_all
 
@@ -22,8 +20,6 @@ KEPT_BAD_BYTES = 4096
 
 _FAST_BYTES = READ_BYTES // 8  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
-
-_RUNS = tuple((begin, methodcaller("startswith", begin)) for begin in (DELTA, MESSAGE))
 
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
@@ -87,7 +83,11 @@ class Reader:
         """Deal with some output, and let go of it before the next wait; returns False at the end."""
         self.bytes_read += len(chunk)
         self._fast = len(chunk) >= _FAST_BYTES
-        self._read_lines(self._splitter.feed(chunk))
+        found = self._splitter.feed_block(chunk)
+        if found is None:
+            self._read_lines(self._splitter.feed(chunk))
+        elif found[1]:
+            self._read_block(*found)
         return bool(chunk)
 
     def _more(self) -> bool:
@@ -117,33 +117,37 @@ class Reader:
             raise OSError(f"{type(self._transport).__name__}.read() returned {type(chunk).__name__}, not bytes")
         return chunk
 
-    def _read_lines(self, lines: list[bytes | LongLine]) -> None:
-        self.frames += len(lines)
-        if len(lines) > 1 and (begin := self._beginning_of_all(lines)):
-            self._items += _runs(lines, begin, 0, len(lines))
-            return
-        begin, first = b"", 0  # what the lines of the run begin with, if it is one, and its first line
-        for number, line in enumerate(lines):
-            if isinstance(line, LongLine):
-                of = b""
-            elif line.startswith(DELTA):
-                of = DELTA
-            else:
-                of = MESSAGE if self.messages_late and line.startswith(MESSAGE) else b""
-            if of is not begin:
-                self._items += _runs(lines, begin, first, number)
-                begin, first = of, number
-            if not of:
-                self._read_line(line)
-        self._items += _runs(lines, begin, first, len(lines))
+    def _read_block(self, block: bytes, count: int) -> None:
+        """Read so many lines with newlines between them: in a stream most blocks are one run."""
+        begin = self._beginning_of(block)
+        if begin and (count == 1 or block.count(b"\n" + begin) == count - 1):
+            self.frames += count
+            self._items.append(_run(block, begin))
+        else:
+            self._read_lines(block.split(b"\n") if count > 1 else [block])
 
-    def _beginning_of_all(self, lines: list[bytes | LongLine]) -> bytes:
-        """Return what all of them begin with that are one run; "" if they are not. In a stream most chunks are one."""
-        for begin, begins in _RUNS if self.messages_late else _RUNS[:1]:
-            with contextlib.suppress(AttributeError):  # a line that was too long has no text
-                if begins(lines[0]) and all(map(begins, lines)):
-                    return begin
-        return b""
+    def _read_lines(self, lines: Sequence[bytes | LongLine]) -> None:
+        self.frames += len(lines)
+        begin: bytes = b""
+        run: list[bytes] = []
+        for line in lines:
+            of = b"" if isinstance(line, LongLine) else self._beginning_of(line)
+            if run and of is not begin:
+                self._items.append(_run(b"\n".join(run), begin))
+                run = []
+            if of and isinstance(line, bytes):
+                begin = of
+                run.append(line)
+            else:
+                self._read_line(line)
+        if run:
+            self._items.append(_run(b"\n".join(run), begin))
+
+    def _beginning_of(self, line: bytes) -> bytes:
+        """Return what the line begins with if it is one to be handed over as it came, or else an empty text."""
+        if line.startswith(DELTA):
+            return DELTA
+        return MESSAGE if self.messages_late and line.startswith(MESSAGE) else b""
 
     def _read_line(self, line: bytes | LongLine) -> None:
         if isinstance(line, LongLine):
@@ -185,19 +189,16 @@ class Reader:
         return [(len(bad.line), bad, b"")]
 
 
-def _runs(lines: list[Any], begin: bytes, first: int, end: int) -> list[list[bytes]]:
-    """Return the lines from the first up to the end as runs, if they are any."""
-    kind = MessageRun if begin is MESSAGE else list
-    return [
-        kind(lines[start : min(start + RUN_LINES, end)]) for start in range(first, end if begin else first, RUN_LINES)
-    ]
+def _run(block: bytes, begin: bytes) -> Run:
+    return MessageRun(block) if begin is MESSAGE else Run(block)
 
 
-def read_run(lines: list[bytes], decoder: Decoder) -> tuple[list[Message], list[dict[str, Any] | None]]:
+def read_run(run: Run, decoder: Decoder) -> tuple[list[Message], list[dict[str, Any] | None]]:
     """Return the messages of a run, and their frames: None for a line that is no JSON object."""
-    frames = decoder.decode_all(lines)
+    frames = decoder.decode_block(run.block)
     if frames is not None:
         return decode_all(frames), [*frames]
+    lines = run.lines()
     odd = [decoder.decode(line) for line in lines]
     return [_bad_line(line) if frame is None else decode(frame) for line, frame in zip(lines, odd, strict=True)], odd
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from claude_control.deadline import Deadline
 from claude_control.errors import ProcessExitedError
 from claude_control.session import inbox as inbox_module
-from claude_control.session.inbox import Inbox, Item, Newest, One, Stream
+from claude_control.session.inbox import Inbox, Item, Newest, One, Run, Stream
 from claude_control.wire.framing import Decoder
 from claude_control.wire.messages import BadLine, MessagesDropped
 from tests.threads import strike, together
@@ -73,7 +73,7 @@ def own(number: int) -> One:
 def seen(batch: list[Any] | None) -> list[Any]:
     """Return what a consumer makes of a batch: lines are decoded, runs of them too."""
     decoder = Decoder()
-    things = [one for item in batch or () for one in (item if isinstance(item, list) else [item])]
+    things = [one for item in batch or () for one in (item.lines() if isinstance(item, Run) else [item])]
     return [decoder.decode(thing) if isinstance(thing, bytes) else thing for thing in things]
 
 
@@ -85,14 +85,14 @@ def drain(stream: Stream) -> list[Any]:
     return found
 
 
-def run(*numbers: int) -> list[bytes]:
+def run(*numbers: int) -> Run:
     """Return lines that nobody has decoded."""
-    return [json.dumps({"n": number, "run": True}).encode() for number in numbers]
+    return Run(b"\n".join(json.dumps({"n": number, "run": True}).encode() for number in numbers))
 
 
 def frames(items: Sequence[Item]) -> list[Any]:
     """Return what a consumer is to get of items."""
-    return [one for item in items for one in (seen(item) if isinstance(item, list) else [item[1]])]
+    return [one for item in items for one in (seen([item]) if isinstance(item, Run) else [item[1]])]
 
 
 # -- order and memory --------------------------------------------------------------------------------------------------
@@ -471,7 +471,7 @@ def test_newest_keeps_lines_that_nobody_decoded() -> None:
     """A run of lines is kept and dropped line by line."""
     stream = Newest(1000, limit=3)
     stream.put([item(0), run(1, 2, 3)])
-    assert seen(stream.take(NOW)) == [MessagesDropped(count=1), *seen(run(1, 2, 3))]
+    assert seen(stream.take(NOW)) == [MessagesDropped(count=1), *seen([run(1, 2, 3)])]
 
 
 def test_newest_drops_by_size() -> None:

@@ -21,7 +21,12 @@ from tests.threads import struck
 def message(number: int, text: str = "", tokens: Any = 1, **fields: Any) -> dict[str, Any]:
     """Return a frame of a message of the model's."""
     content = [{"type": "text", "text": text}] if text else []
-    usage = {"input_tokens": tokens, "output_tokens": tokens, "cache_read_input_tokens": 0}
+    usage = {
+        "input_tokens": tokens,
+        "output_tokens": tokens,
+        "cache_read_input_tokens": 0,
+        "cache_creation_input_tokens": 2,
+    }
     inner = {"id": f"m{number}", "model": "a-model", "content": content, "usage": usage}
     return {"type": "assistant", "message": inner, "parent_tool_use_id": None, **fields}
 
@@ -33,7 +38,7 @@ def result(cost: float) -> dict[str, Any]:
 
 def run(*frames: dict[str, Any]) -> MessageRun:
     """Return the frames as a run of lines."""
-    return MessageRun(json.dumps(frame).encode() for frame in frames)
+    return MessageRun(b"\n".join(json.dumps(frame).encode() for frame in frames))
 
 
 def record(name: str = "a") -> TurnRecord:
@@ -48,7 +53,7 @@ def fresh() -> Notes:
 
 def decoded(lines: MessageRun) -> list[dict[str, Any] | None]:
     """Return the frames of a run, as its reader decodes them."""
-    return [Decoder().decode(line) for line in lines]
+    return [Decoder().decode(line) for line in lines.lines()]
 
 
 def test_a_run_is_noted_when_it_is_settled_and_only_once() -> None:
@@ -99,7 +104,7 @@ def test_a_run_that_is_read_first_takes_all_before_it_along() -> None:
 def test_an_odd_line_of_a_run_is_passed_over(odd: bytes) -> None:
     """A line that is no message leaves the others of its run as they are."""
     notes, turn = fresh(), record()
-    lines = MessageRun([*run(message(1, "one")), odd, *run(message(2, "two", 5))])
+    lines = MessageRun(b"\n".join([run(message(1, "one")).block, odd, run(message(2, "two", 5)).block]))
     notes.owe(turn, lines)
     notes.settle(1)
     usage = notes.ledger.since_result()

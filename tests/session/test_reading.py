@@ -2,7 +2,7 @@
 
 import pytest
 
-from claude_control import Message, ProtocolError, ResultMessage, StreamEvent
+from claude_control import AssistantMessage, Message, ProtocolError, ResultMessage, StreamEvent
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import hang, raw, reply, turn
 from tests.session.conftest import OpenScripted
@@ -34,6 +34,37 @@ def test_deltas_that_are_odd_are_read_like_other_lines(
     wait_until(lambda: [each for each in seen if each in odd] == odd)
     subscription.close()
     assert (session.stats.flawed_lines, session.stats.bad_lines) == (1, 1)
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["iterated", "only the result"])
+def test_messages_that_are_odd_are_counted_once(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, read: bool
+) -> None:
+    """Whole messages are decoded by who reads them, or noted when nobody does: odd ones are told, and counted once."""
+    texts = [b"1", b"a cut \\ud83d", b"2"]
+    lines = [message_line(number, text) for number, text in enumerate(texts)]
+    lines.insert(2, message_line(9, b"broken")[:-30])
+    session = open_scripted(scripted_cli(prompts=[turn(raw(b"\n".join(lines) + b"\n"), reply("fine"))]))
+    turn_ = session.ask("hello")
+    if read:
+        shown_ = [each.text if isinstance(each, AssistantMessage) else type(each).__name__ for each in turn_]
+        assert [each for each in shown_ if each in (*"12", "a cut \ufffd", "BadLine")] == [
+            "1",
+            "a cut \ufffd",
+            "BadLine",
+            "2",
+        ]
+    assert turn_.result().result == "fine"
+    assert turn_.usage is not None
+    assert turn_.usage.input_tokens == 10 + 3 * 7
+    assert (session.stats.flawed_lines, session.stats.bad_lines) == (1, 1)
+
+
+def message_line(number: int, text: bytes) -> bytes:
+    """Return the line of a message, as every measured version writes it."""
+    begin = b'{"type":"assistant","message":{"id":"m%d","model":"m","content":[{"type":"text","text":"' % number
+    usage = b'{"input_tokens":7,"output_tokens":1}'
+    return begin + text + b'"}],"usage":' + usage + b'},"session_id":"s","parent_tool_use_id":null,"uuid":"u"}'
 
 
 def delta_line(piece: bytes) -> bytes:

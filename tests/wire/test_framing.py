@@ -45,6 +45,20 @@ def split(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
     return [line for chunk in chunks for line in splitter.feed(chunk)] + splitter.finish()
 
 
+def split_blocks(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
+    """Return all lines of a stream, taken as blocks wherever that is possible, as the reader takes them."""
+    splitter, lines = LineSplitter(limit), list[bytes | LongLine]()
+    for chunk in chunks:
+        found = splitter.feed_block(chunk)
+        if found is None:
+            lines += splitter.feed(chunk)
+        elif found[1]:
+            cut = found[0].split(b"\n")
+            assert len(cut) == found[1]
+            lines += cut
+    return lines + splitter.finish()
+
+
 def naive(stream: bytes, limit: int) -> list[bytes | LongLine]:
     """Return the same in the plainest way."""
     lines = stream.split(b"\n")
@@ -71,6 +85,7 @@ def test_lines_do_not_depend_on_the_chunks(
     chunks = cut(stream, seed)
     assert b"".join(chunks) == stream
     assert split(chunks, limit) == naive(stream, limit)
+    assert split_blocks(chunks, limit) == naive(stream, limit)
 
 
 @CUT
@@ -79,7 +94,9 @@ def test_lines_do_not_depend_on_the_chunks(
 def test_limit_is_exact(cut: Callable[[bytes, int], list[bytes]], limit: int, beyond: int) -> None:
     """A line of exactly the limit passes, one byte more is too long; the lines around it are whole."""
     line = (b"0123456789" * (limit // 10 + 1))[: limit + beyond]
-    lines = split(cut(b"a\n" + line + b"\nb\n", 0o7531246), limit)
+    chunks = cut(b"a\n" + line + b"\nb\n", 0o7531246)
+    lines = split(chunks, limit)
+    assert split_blocks(chunks, limit) == lines
     assert lines[0] == b"a"
     assert lines[1] == (LongLine(len(line), line[:HEAD_BYTES]) if beyond > 0 else line)
     assert lines[2:] == [b"b"]
@@ -118,6 +135,15 @@ def test_long_lines_cost_linear_time() -> None:
     assert not any(splitter.feed(chunk) for _ in range(count))
     (line,) = splitter.feed(b"\n")
     assert line == chunk * count
+
+
+def test_block_is_decoded_line_by_line_or_not_at_all() -> None:
+    """A block's objects are those of its lines; if a line is odd, or one is two, there are none: each is looked at."""
+    lines = [b'{"type":"assistant","n":%d}' % number for number in range(3)]
+    assert Decoder().decode_block(b"\n".join(lines)) == [{"type": "assistant", "n": number} for number in range(3)]
+    assert Decoder().decode_block(lines[0]) == [{"type": "assistant", "n": 0}]
+    for odd in (b"{", b"", b'{"a":"\\ud83d"}', b'{"a":NaN}', b"{},{}", b"\xff", b"]", b"[", b"],[", b'{"a":1e999}x'):
+        assert Decoder().decode_block(b"\n".join([lines[0], odd, lines[1]])) is None, odd
 
 
 @pytest.mark.parametrize("chunk", [64 * KIB, 10 * MIB], ids=["small chunks", "one chunk"])
