@@ -129,6 +129,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 _loads = orjson.loads
+_ONE_LIST = 128 * 1024  # bytes up to which a block is copied to be decoded as one list
 
 
 class Decoder:
@@ -163,10 +164,12 @@ class Decoder:
     def decode_block(self, block: bytes) -> list[dict[str, Any]] | None:
         """Return the objects of lines with newlines between them, each of which begins with one and none of control.
 
-        All are decoded as one list, which takes no longer than to decode them, where cutting them apart before would
-        take a third of that again. None if any of them is odd: to be decoded by itself.
+        Short ones are decoded as one list, which takes no longer than to decode them, where cutting them apart before
+        would take a third of that again. None if any of them is odd: to be decoded by itself.
         """
         try:
+            if len(block) > _ONE_LIST:
+                return [_loads(line) for line in block.split(b"\n")]
             frames: list[dict[str, Any]] = _loads(b"[" + block.replace(b"\n", b",") + b"]")
         except orjson.JSONDecodeError:
             return None
