@@ -289,23 +289,19 @@ class Conversation:
 
     def _place_run(self, run: Run, delivery: Delivery) -> None:
         """Send lines to their place: undecoded to our turn once it runs, for no frame but a result ends that."""
-        lines: list[bytes] = []
-        if not self.router.running or self._current is None:
-            lines = run.lines()
-        for number, line in enumerate(lines):
-            if self.router.running and self._current is not None:
-                run = type(run)(b"\n".join(lines[number:]))
-                break
+        if self.router.running and self._current is not None:
+            delivery.tapped.append(run)
+            delivery.put(self._current.inbox, run)
+            if isinstance(run, MessageRun):
+                self._notes.owe(self._current, run)
+            return
+        lines = run.lines()
+        for number, line in enumerate(lines, 1):
             for item in self._decoded(line):
                 self._place(item, delivery)
-        else:
-            if lines:
+            if self.router.running and self._current is not None and number < len(lines):
+                self._place_run(type(run)(b"\n".join(lines[number:])), delivery)
                 return
-        assert self._current is not None
-        delivery.tapped.append(run)
-        delivery.put(self._current.inbox, run)
-        if isinstance(run, MessageRun):
-            self._notes.owe(self._current, run)
 
     def _place(self, item: One, delivery: Delivery) -> None:
         frame = item[1]

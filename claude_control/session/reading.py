@@ -29,8 +29,8 @@ class Reader:
     """Reads until the output ends.
 
     What is no control frame is handed over chunk by chunk, or some at a time where they come fast, in order, and before
-    the next control frame is dealt with.
-    Deltas are handed over as they came, and so are whole messages of the model's once `messages_late` is set.
+    the next control frame is dealt with. Deltas are handed over as they came, and so are whole messages of the model's
+    once `messages_late` is set.
     """
 
     def __init__(
@@ -73,11 +73,13 @@ class Reader:
 
     def run(self) -> None:
         """Read to the end. Raises what ends the session: OSError when the transport fails, or what a message led to."""
-        while self._take(self._read_chunk()):
-            if self._items and not self._more():
-                self._hand_over()
-        self._read_lines(self._splitter.finish())
-        self._hand_over()
+        try:
+            while self._take(self._read_chunk()):
+                if self._items and not self._more():
+                    self._hand_over()
+            self._read_lines(self._splitter.finish())
+        finally:
+            self._hand_over()
 
     def _take(self, chunk: bytes) -> bool:
         """Deal with some output, and let go of it before the next wait; returns False at the end."""

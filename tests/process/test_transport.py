@@ -239,6 +239,20 @@ def test_pipe_grows_once_a_read_comes_back_full() -> None:
         assert [len(transport.read()) for _ in range(16)] == [65536] * 16
 
 
+def test_readable_tells_whether_a_read_would_wait() -> None:
+    """It says so for what is there now, and not for a program that is silent, has ended, or whose pipe is closed."""
+    with running(["/bin/cat"]) as transport:
+        assert not transport.readable()
+        transport.write(b"a")
+        wait_until(transport.readable)
+        assert transport.read() == b"a"
+        assert not transport.readable()
+        transport.end_input()
+        assert read_all(transport) == b""
+        assert not transport.readable()
+    assert not transport.readable()
+
+
 def test_wait_says_when_the_program_still_runs() -> None:
     """A wait that is not for ever returns None in time, and the program is untouched."""
     with running(["/bin/cat"]) as transport:
