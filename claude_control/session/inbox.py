@@ -6,6 +6,7 @@ what comes, for lines take a quarter of the memory, and no time of the reader. `
 the newest and says how many it dropped.
 """
 
+import contextlib
 import os
 import threading
 from collections import deque
@@ -71,11 +72,11 @@ class Stream(Protocol):
 
 
 class _Waiting:
-    """One consumer's wait, and the end of the stream."""
+    """The consumer's wait, and the end of the stream."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # guards everything in the subclasses; taken by itself, as the writer's is
-        self._changed = threading.Condition(self._lock)
+        self._lock = threading.Lock()  # guards everything here and in the subclasses; nobody waits with it
+        self._waiters: list[threading.Lock] = []  # one for each thread that waits, let go of once something has come
         self._finished = False
         self._error: Exception | None = None
 
@@ -84,14 +85,35 @@ class _Waiting:
         with self._lock:
             if not self._finished:
                 self._finished, self._error = True, error
-            self._changed.notify_all()
+        self._wake()
 
-    def _wait(self, ready: Callable[[], bool], deadline: Deadline) -> bool:
-        """Wait, with the lock held, until there is something or the end; False when the time is up."""
-        while not ready() and not self._finished:
+    def _ready(self) -> bool:
+        """Whether there is something to take."""
+        raise NotImplementedError
+
+    def _wake(self) -> None:
+        if self._waiters:
+            with self._lock:
+                waiters, self._waiters = self._waiters, []
+            for waiter in waiters:
+                with contextlib.suppress(RuntimeError):  # it was told a moment ago, and has not yet come round
+                    waiter.release()
+
+    def _wait(self, deadline: Deadline) -> bool:
+        """Wait until there is something or the end; False when the time is up."""
+        waiter = None
+        while not self._ready() and not self._finished:
             if deadline.expired():
                 return False
-            self._changed.wait(deadline.slice())
+            if waiter is None:
+                waiter = threading.Lock()
+                waiter.acquire()
+            with self._lock:
+                if waiter not in self._waiters:  # it may still be there after a slice of the time
+                    self._waiters.append(waiter)
+            if not self._ready() and not self._finished:  # what came before is not told any more
+                seconds = deadline.slice()
+                waiter.acquire(timeout=-1 if seconds is None else seconds)
         return True
 
     def _end(self) -> None:
@@ -120,21 +142,21 @@ class Inbox(_Waiting):
             return
         with self._lock:
             self._keep(items)
-            self._changed.notify_all()
+        self._wake()
         if self._discarding:  # since just now
             self.discard()
 
     def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there as one batch."""
+        if not self._wait(deadline):
+            return []
         with self._lock:
-            if not self._wait(self._ready, deadline):
-                return []
             if self._items:
                 batch, self._items, self._size = self._items, [], 0
                 return batch
             spill = self._spill
             if spill is None and not self._finished:
-                return []  # it was discarded just now
+                return []  # it was taken or discarded just now
             if spill is None:
                 self._end()
                 return None
@@ -285,14 +307,16 @@ class Newest(_Waiting):
             while len(self._items) > self._limit or (self._size > self._budget and len(self._items) > 1):
                 self._size -= self._items.popleft()[0]
                 self._dropped += 1
-            self._changed.notify_all()
+        self._wake()
 
     def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there as one batch."""
+        if not self._wait(deadline):
+            return []
         with self._lock:
-            if not self._wait(lambda: bool(self._items), deadline):
-                return []
             if not self._items:
+                if not self._finished:
+                    return []  # it was taken just now
                 self._end()
                 return None
             batch: list[Any] = [MessagesDropped(count=self._dropped)] if self._dropped else []
@@ -300,3 +324,6 @@ class Newest(_Waiting):
             self._items.clear()
             self._size = self._dropped = 0
             return batch
+
+    def _ready(self) -> bool:
+        return bool(self._items)

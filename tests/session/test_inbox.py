@@ -343,7 +343,7 @@ def test_struck_worker_leaves_the_stream_usable(make: Callable[[], Stream]) -> N
     """An exception from outside reaches a worker that waits, and costs no item."""
     stream = make()
     thread, taken = taker(stream, Deadline(None))
-    wait_until(lambda: stream._changed._waiters)  # type: ignore[attr-defined]  # it waits
+    wait_until(lambda: stream._waiters)  # type: ignore[attr-defined]  # it waits
     strike(thread, SystemExit)
     thread.join(10)
     assert [type(error) for error in taken] == [SystemExit]
