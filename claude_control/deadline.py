@@ -109,6 +109,9 @@ def wait_lock(lock: "threading.Lock", deadline: Deadline) -> bool:
 
     The cheapest thing that one thread can wait for, once: making and setting an Event costs some microseconds.
     """
+    # Nearly always it is let go of within the first stretch, whichever thread this is.
+    if deadline._end - time.monotonic() > SLICE and lock.acquire(timeout=SLICE):
+        return True
     while True:
         seconds = deadline.slice()
         if lock.acquire(timeout=-1 if seconds is None else seconds):

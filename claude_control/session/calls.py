@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from claude_control import log
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, wait_lock
 from claude_control.errors import (
     AbortedError,
     ClaudeControlError,
@@ -111,14 +111,19 @@ class Calls:
         self, request: Request[T], *, direct: bool = True, wanted: Callable[[], bool] | None = None
     ) -> PendingReply[T]:
         """Send a request and return at once; `direct` and `wanted` are those of `Writer.put`."""
+        reply = PendingReply(self, request)
+        self._send(reply, direct, wanted)
+        return reply
+
+    def _send(self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None) -> None:
+        """Register a request and write it; if it cannot be written, it is as if it had never been."""
+        request = reply._request
         self._check(request)
         body = encode_body(request)
-        reply = PendingReply(self, request)
         try:
             self.pending.register(reply)
             line = envelope.request(reply.request_id, body)
-            reply._ticket = self._writer.put(line, direct=direct, on_error=self._broken_pipe, wanted=wanted)
-            return reply
+            reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted)
         except OSError as error:
             self.pending.pop(reply.request_id)
             if not direct:
@@ -147,28 +152,32 @@ class Calls:
         """
         seconds = self.timeout if timeout is UNSET else timeout
         deadline = Deadline(seconds)
-        reply = None
+        reply = PendingReply(self, request)
+        # Before the line is written, because the answer may be there before the write returns: whatever this thread
+        # does then, it and the reader pass the interpreter's lock back and forth for.
+        waiter = reply._add_waiter()
         try:
-            reply = self.submit(request, wanted=wanted)
+            self._send(reply, True, wanted)
             try:
-                self._wait(reply, deadline, seconds)
+                if reply._ticket is not None:
+                    self._wait_until_written(reply, reply._ticket, deadline)
+                if not wait_lock(waiter, deadline) and not reply.done():
+                    subtype = request.subtype
+                    text = f"the program did not answer {subtype} within {seconds:g} seconds; {_GIVEN_UP}"
+                    raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
             except KeyboardInterrupt:
                 self.interruptible.interrupt()
                 raise
         except BaseException:
-            if reply is not None:
-                self.give_up(reply)
+            self.give_up(reply)
             raise
         return reply._read()
 
-    def _wait(self, reply: PendingReply[Any], deadline: Deadline, seconds: float | None) -> None:
-        subtype = reply._request.subtype
-        if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
+    def _wait_until_written(self, reply: PendingReply[Any], ticket: Ticket, deadline: Deadline) -> None:
+        if not ticket.wait(deadline.sooner(self._write_timeout)):
+            subtype = reply._request.subtype
             text = f"{subtype} could not be written in time: the program does not read its input; {_GIVEN_UP}"
-            raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
-        if not reply._wait(deadline):
-            text = f"the program did not answer {subtype} within {seconds:g} seconds; {_GIVEN_UP}"
-            raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
+            raise ControlTimeoutError(text, subtype=subtype, timeout=deadline.timeout)
 
     def give_up(self, reply: PendingReply[Any]) -> bool:
         """Forget a request, and withdraw it where the program knows that; returns False if it was answered."""

@@ -173,7 +173,8 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        forks.require_owner(self._owner, "this session")
+        if os.getpid() != self._owner:
+            forks.require_owner(self._owner, "this session")
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback

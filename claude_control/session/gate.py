@@ -6,6 +6,7 @@ from typing import Any
 
 from claude_control.errors import NotSupportedError, OptionsError, SpawnError
 from claude_control.wire.requests import Request
+from claude_control.wire.requests.base import is_fixed
 from claude_control.wire.support import CURRENT, MEASURED, OLDEST, Program
 
 __all__ = ["Gate"]
@@ -28,6 +29,7 @@ class Gate:
         self._find_version = find_version
         self._asked = False
         self._known = frozenset({OLDEST})  # the measured programs of which it is sure to know all
+        self._passed: set[type] = set()  # requests without fields that it knows: they are always the same
 
     def open(self, program: Program) -> None:
         """Take over what the answer to initialize told."""
@@ -41,6 +43,7 @@ class Gate:
 
     def _learn(self, program: Program) -> None:
         self.program = program
+        self._passed = set()
         if self.ready:
             self._known = frozenset(version for version in MEASURED if program.knows(version))
 
@@ -51,7 +54,7 @@ class Gate:
 
     def check(self, request: Request[Any]) -> None:
         """Raise `NotSupportedError` for what the program does not know, `OptionsError` for what it must not be told."""
-        if request is self.handshake:
+        if request.__class__ in self._passed or request is self.handshake:
             return
         subtype = request.subtype
         if (
@@ -68,6 +71,8 @@ class Gate:
             what, needs = "reinitialize()", CURRENT
         if needs not in self._known:
             self.require(what, needs)
+        elif self.ready and is_fixed(request):
+            self._passed.add(type(request))
 
     def require(self, what: str, needs: str) -> None:
         """Raise `NotSupportedError` unless the program knows what the measured version `needs` brought.

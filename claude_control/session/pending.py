@@ -29,6 +29,13 @@ class Awaited:
         self._outcome: dict[str, Any] | Exception | None = None
         self._waiters: list[threading.Lock] = []
 
+    def _add_waiter(self) -> threading.Lock:
+        """Return a lock that is let go of when it is settled, for a thread to wait for."""
+        waiter = threading.Lock()
+        waiter.acquire()
+        self._waiters.append(waiter)
+        return waiter
+
     def _settle(self, outcome: dict[str, Any] | Exception) -> None:
         """Say how it ended. Done once, by whoever took it out of the map."""
         self._outcome = outcome
@@ -39,9 +46,7 @@ class Awaited:
         """Wait for the end; returns False when the time is up first."""
         if self._outcome is not None:
             return True
-        waiter = threading.Lock()
-        waiter.acquire()
-        self._waiters.append(waiter)
+        waiter = self._add_waiter()
         # Who settles it sets the outcome first and looks for waiters then; here it is the other way round.
         if self._outcome is None and not wait_lock(waiter, deadline):
             self._waiters.remove(waiter)
@@ -56,7 +61,7 @@ class PendingReplies:
     """
 
     def __init__(self) -> None:
-        self._tail = os.urandom(4).hex()  # so that the ids of two sessions differ
+        self._tail = f"_{os.urandom(4).hex()}"  # so that the ids of two sessions differ
         self._lock = threading.Lock()  # guards what is registered; taking one out is a single step anyway
         self._waiting: dict[str, Awaited] = {}
         self._failure: Exception | None = None
@@ -69,7 +74,7 @@ class PendingReplies:
         with self._lock:
             if self._failure is not None:
                 raise copy.copy(self._failure)  # each caller gets its own traceback
-            entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}_{self._tail}"
+            entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}{self._tail}"
             self._count += 1
             self._waiting[request_id] = entry
 

@@ -107,16 +107,13 @@ class Reader:
             else:
                 if items:
                     self._deliver(items)
-                items = self._read_control(line, frame)
+                    items = []
+                try:
+                    self._control(frame["type"], frame)
+                except RecursionError:  # nested about 1000 levels deep: not even its text can be shown
+                    items += self._bad_line(line)
         if items:
             self._deliver(items)
-
-    def _read_control(self, line: bytes, frame: dict[str, Any]) -> list[Item]:
-        try:
-            self._control(frame["type"], frame)
-        except RecursionError:  # nested about 1000 levels deep: not even its text can be shown
-            return [*self._bad_line(line)]
-        return []
 
     def decoded(self, line: bytes) -> list[One]:
         """Return a delta as an item that can be looked into."""

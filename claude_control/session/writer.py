@@ -74,7 +74,6 @@ class Writer:
     def put(
         self,
         line: bytes,
-        *,
         direct: bool = True,
         on_error: Callable[[OSError], object] | None = None,
         wanted: Callable[[], bool] | None = None,

@@ -20,6 +20,7 @@ __all__ = [
     "user_message",
 ]
 
+_REQUEST, _BODY = b'{"type":"control_request","request_id":"', b'","request":'
 _PENDING = ("pending_permission_requests", "pending_user_dialog_requests", "pending_elicitation_requests")
 _NO_PENDING = frozenset(_PENDING).isdisjoint
 
@@ -27,7 +28,7 @@ _NO_PENDING = frozenset(_PENDING).isdisjoint
 def request(request_id: str, body: bytes) -> bytes:
     """Build the line of a request of ours; `body` is a line with the object that has the `subtype` and its fields."""
     # Put together as bytes: most requests are short, and encoding the envelope anew would cost as much as the rest.
-    return b'{"type":"control_request","request_id":"%b","request":%b}\n' % (request_id.encode(), body[:-1])
+    return b"".join((_REQUEST, request_id.encode(), _BODY, body[:-1], b"}\n"))
 
 
 def success(request_id: str, response: dict[str, Any]) -> dict[str, Any]:
