@@ -110,7 +110,15 @@ class OutputPipe:
         if self._end.fd < 0:  # as it is in a forked child, which thus is told so before any lock is taken
             forks.require_owner(self._end.owner, "this pipe")
         with self._busy:
-            data = b"" if self._over or self._closing else self._read_some()
+            if self._over or self._closing:
+                data = b""
+            elif self._usual is not None and self._poll.poll() == self._usual:
+                data = os.read(self._end.fd, READ_BYTES)  # nearly always
+                if len(data) == READ_BYTES and self._may_grow:
+                    self._may_grow = False
+                    _enlarge(self._end.fd)
+            else:
+                data = self._read_some()
             self._over = not data
         if self._closing:
             self._close_now()
@@ -134,15 +142,11 @@ class OutputPipe:
             pidfd.let_go()
 
     def _read_some(self) -> bytes:
-        if self._usual is None or self._poll.poll() != self._usual:
-            readable = self._wait() if self._drain_until is None else self._drain(self._drain_until)
-            if not readable:
-                return b""
+        readable = self._wait() if self._drain_until is None else self._drain(self._drain_until)
+        if not readable:
+            return b""
         data = os.read(self._end.fd, READ_BYTES)
         self._drain_bytes -= len(data)
-        if len(data) == READ_BYTES and self._may_grow:
-            self._may_grow = False
-            _enlarge(self._end.fd)
         return data
 
     def _wait(self) -> bool:

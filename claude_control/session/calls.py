@@ -68,6 +68,9 @@ class PendingReply(Awaited, Generic[T]):
         if isinstance(outcome, Exception):
             raise copy.copy(outcome) from outcome.__cause__  # each waiter gets its own traceback
         assert outcome is not None
+        body = outcome["response"]
+        if body.get("subtype") == "success" and body.get("response").__class__ is dict:
+            return request.reply(body["response"])  # nearly always; what follows says the same with all exceptions
         response, error, code = envelope.read_reply(outcome)
         if error is not None:
             said, subtype = str(log.redact(error)), request.subtype
@@ -84,7 +87,8 @@ class PendingReply(Awaited, Generic[T]):
 class Calls:
     """Makes requests.
 
-    `check` raises for what the running program does not know; `knows_cancel` tells whether it knows a withdrawal.
+    `check` raises for what the running program does not know, and returns whether it need not be asked again about
+    requests of this kind; `knows_cancel` tells whether the program knows a withdrawal.
     """
 
     def __init__(
@@ -93,7 +97,7 @@ class Calls:
         *,
         timeout: float | None,
         write_timeout: float | None,
-        check: Callable[[Request[Any]], None],
+        check: Callable[[Request[Any]], bool],
         knows_cancel: Callable[[], bool],
         broken_pipe: Callable[[OSError], ClaudeControlError],
         interruptible: Any,
@@ -104,6 +108,7 @@ class Calls:
         self._writer = writer
         self._write_timeout = write_timeout
         self._check = check
+        self._rests: dict[type, bytes] = {}  # what is written behind the id for requests that are always the same
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
 
@@ -117,12 +122,10 @@ class Calls:
 
     def _send(self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None) -> None:
         """Register a request and write it; if it cannot be written, it is as if it had never been."""
-        request = reply._request
-        self._check(request)
-        body = encode_body(request)
+        rest = self._rests.get(reply._request.__class__) or self._rest_of(reply._request)
         try:
             self.pending.register(reply)
-            line = envelope.request(reply.request_id, body)
+            line = envelope.request(reply.request_id, rest)
             reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted)
         except OSError as error:
             self.pending.pop(reply.request_id)
@@ -132,6 +135,14 @@ class Calls:
         except BaseException:  # struck from outside
             self.pending.pop(reply.request_id)
             raise
+
+    def _rest_of(self, request: Request[Any]) -> bytes:
+        """Check a request, and return what is written behind its id."""
+        passes = self._check(request)
+        rest = envelope.rest_of_request(encode_body(request))
+        if passes:
+            self._rests[type(request)] = rest
+        return rest
 
     def post(self, request: Request[Any]) -> None:
         """Send a request whose answer nobody asks for; returns when it is written, or has waited its time for that."""

@@ -29,7 +29,6 @@ class Gate:
         self._find_version = find_version
         self._asked = False
         self._known = frozenset({OLDEST})  # the measured programs of which it is sure to know all
-        self._passed: set[type] = set()  # requests without fields that it knows: they are always the same
 
     def open(self, program: Program) -> None:
         """Take over what the answer to initialize told."""
@@ -43,7 +42,6 @@ class Gate:
 
     def _learn(self, program: Program) -> None:
         self.program = program
-        self._passed = set()
         if self.ready:
             self._known = frozenset(version for version in MEASURED if program.knows(version))
 
@@ -52,10 +50,13 @@ class Gate:
         """Whether a request of ours can be withdrawn; it kills 2.0.75 and 2.1.7."""
         return self.ready and self.program.modern
 
-    def check(self, request: Request[Any]) -> None:
-        """Raise `NotSupportedError` for what the program does not know, `OptionsError` for what it must not be told."""
-        if request.__class__ in self._passed or request is self.handshake:
-            return
+    def check(self, request: Request[Any]) -> bool:
+        """Raise `NotSupportedError` for what the program does not know, `OptionsError` for what it must not be told.
+
+        Returns whether all requests of this kind pass from here on, so that none needs to be checked again.
+        """
+        if request is self.handshake:
+            return False
         subtype = request.subtype
         if (
             subtype == "set_permission_mode"
@@ -71,8 +72,8 @@ class Gate:
             what, needs = "reinitialize()", CURRENT
         if needs not in self._known:
             self.require(what, needs)
-        elif self.ready and is_fixed(request):
-            self._passed.add(type(request))
+            return False
+        return self.ready and is_fixed(request)
 
     def require(self, what: str, needs: str) -> None:
         """Raise `NotSupportedError` unless the program knows what the measured version `needs` brought.

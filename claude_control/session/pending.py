@@ -88,7 +88,9 @@ class PendingReplies:
         if entry is None:
             self.late += 1
             return False
-        entry._settle(answer)
+        entry._outcome = answer  # as `_settle` does
+        for waiter in tuple(entry._waiters):
+            waiter.release()
         return True
 
     def fail_all(self, error: Exception) -> None:
