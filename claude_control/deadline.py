@@ -20,13 +20,14 @@ class Deadline:
     """The instant at which an operation's time is up; None as timeout means never.
 
     It is made once, at the entry of the operation, and handed to every step, so that no step starts the count again.
+    Where most operations need none, it is made when one does, of the instant `since` on the monotonic clock.
     """
 
     __slots__ = ("_end", "timeout")
 
-    def __init__(self, timeout: float | None) -> None:
+    def __init__(self, timeout: float | None, since: float | None = None) -> None:
         self.timeout = timeout
-        self._end = math.inf if timeout is None else time.monotonic() + timeout
+        self._end = math.inf if timeout is None else (time.monotonic() if since is None else since) + timeout
 
     def remaining(self) -> float | None:
         """Seconds left, never below 0; None when there is no end."""
@@ -109,9 +110,6 @@ def wait_lock(lock: "threading.Lock", deadline: Deadline) -> bool:
 
     The cheapest thing that one thread can wait for, once: making and setting an Event costs some microseconds.
     """
-    # Nearly always it is let go of within the first stretch, whichever thread this is.
-    if deadline._end - time.monotonic() > SLICE and lock.acquire(timeout=SLICE):
-        return True
     while True:
         seconds = deadline.slice()
         if lock.acquire(timeout=-1 if seconds is None else seconds):

@@ -2,11 +2,13 @@
 
 import contextlib
 import copy
+import threading
+import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from claude_control import log
-from claude_control.deadline import Deadline, wait_lock
+from claude_control.deadline import SLICE, Deadline, wait_lock
 from claude_control.errors import (
     AbortedError,
     ClaudeControlError,
@@ -24,6 +26,14 @@ from claude_control.wire.requests.base import Request, encode_body
 __all__ = ["Calls", "PendingReply"]
 
 T = TypeVar("T")
+
+MANY = 8
+"""Requests without an answer from which on `submit` leaves its line for the writer thread to write with others.
+
+To write each by itself wakes the program for each, which takes longer than all the rest of it. To begin with they are
+written at once, for a thread is started for the others.
+"""
+
 _GIVEN_UP = "the request is given up; `timeout`, or the option `control_timeout`, lets it take longer"
 
 
@@ -117,16 +127,18 @@ class Calls:
     ) -> PendingReply[T]:
         """Send a request and return at once; `direct` and `wanted` are those of `Writer.put`."""
         reply = PendingReply(self, request)
-        self._send(reply, direct, wanted)
+        self._send(reply, direct, wanted, gather=len(self.pending) > MANY)
         return reply
 
-    def _send(self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None) -> None:
+    def _send(
+        self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None, *, gather: bool = False
+    ) -> None:
         """Register a request and write it; if it cannot be written, it is as if it had never been."""
         rest = self._rests.get(reply._request.__class__) or self._rest_of(reply._request)
         try:
             self.pending.register(reply)
             line = envelope.request(reply.request_id, rest)
-            reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted)
+            reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted, gather=gather)
         except OSError as error:
             self.pending.pop(reply.request_id)
             if not direct:
@@ -162,20 +174,20 @@ class Calls:
         `Writer.put`.
         """
         seconds = self.timeout if timeout is UNSET else timeout
-        deadline = Deadline(seconds)
+        since = time.monotonic()
         reply = PendingReply(self, request)
         # Before the line is written, because the answer may be there before the write returns: whatever this thread
         # does then, it and the reader pass the interpreter's lock back and forth for.
-        waiter = reply._add_waiter()
+        waiter = threading.Lock()
+        waiter.acquire()
+        reply._waiters.append(waiter)
         try:
             self._send(reply, True, wanted)
             try:
-                if reply._ticket is not None:
-                    self._wait_until_written(reply, reply._ticket, deadline)
-                if not wait_lock(waiter, deadline) and not reply.done():
-                    subtype = request.subtype
-                    text = f"the program did not answer {subtype} within {seconds:g} seconds; {_GIVEN_UP}"
-                    raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
+                # Nearly always the answer is there within the first slice.
+                patience = SLICE if reply._ticket is None and (seconds is None or seconds > SLICE) else 0
+                if not waiter.acquire(True, patience):
+                    self._wait(reply, waiter, Deadline(seconds, since))
             except KeyboardInterrupt:
                 self.interruptible.interrupt()
                 raise
@@ -184,11 +196,14 @@ class Calls:
             raise
         return reply._read()
 
-    def _wait_until_written(self, reply: PendingReply[Any], ticket: Ticket, deadline: Deadline) -> None:
-        if not ticket.wait(deadline.sooner(self._write_timeout)):
-            subtype = reply._request.subtype
+    def _wait(self, reply: PendingReply[Any], waiter: threading.Lock, deadline: Deadline) -> None:
+        subtype, seconds = reply._request.subtype, deadline.timeout
+        if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
             text = f"{subtype} could not be written in time: the program does not read its input; {_GIVEN_UP}"
-            raise ControlTimeoutError(text, subtype=subtype, timeout=deadline.timeout)
+            raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
+        if not wait_lock(waiter, deadline) and not reply.done():
+            text = f"the program did not answer {subtype} within {seconds:g} seconds; {_GIVEN_UP}"
+            raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
 
     def give_up(self, reply: PendingReply[Any]) -> bool:
         """Forget a request, and withdraw it where the program knows that; returns False if it was answered."""

@@ -104,7 +104,6 @@ class Connection:
         self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
-        self._resolve = self.calls.pending.resolve
         self.reader = self._make_reader()
         self.conversation = Conversation(
             router,
@@ -338,7 +337,7 @@ class Connection:
             if request_id is not None and request_id.startswith(REQUEST_PREFIX):  # else it echoes an answer of ours
                 if len(frame["response"]) > 3:  # more than an id, a subtype and a payload: requests that wait, perhaps
                     self.callbacks.resume(frame)
-                self._resolve(request_id, frame)
+                self.calls.pending.resolve(request_id, frame)
         elif kind == "control_request":
             request = read_request(frame)
             if request is not None:

@@ -29,13 +29,6 @@ class Awaited:
         self._outcome: dict[str, Any] | Exception | None = None
         self._waiters: list[threading.Lock] = []
 
-    def _add_waiter(self) -> threading.Lock:
-        """Return a lock that is let go of when it is settled, for a thread to wait for."""
-        waiter = threading.Lock()
-        waiter.acquire()
-        self._waiters.append(waiter)
-        return waiter
-
     def _settle(self, outcome: dict[str, Any] | Exception) -> None:
         """Say how it ended. Done once, by whoever took it out of the map."""
         self._outcome = outcome
@@ -46,7 +39,9 @@ class Awaited:
         """Wait for the end; returns False when the time is up first."""
         if self._outcome is not None:
             return True
-        waiter = self._add_waiter()
+        waiter = threading.Lock()
+        waiter.acquire()
+        self._waiters.append(waiter)
         # Who settles it sets the outcome first and looks for waiters then; here it is the other way round.
         if self._outcome is None and not wait_lock(waiter, deadline):
             self._waiters.remove(waiter)
