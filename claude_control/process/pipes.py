@@ -114,12 +114,12 @@ class OutputPipe:
                 data = b""
             elif self._usual is not None and self._poll.poll() == self._usual:
                 data = os.read(self._end.fd, READ_BYTES)  # nearly always
-                if len(data) == READ_BYTES and self._may_grow:
-                    self._may_grow = False
-                    _enlarge(self._end.fd)
             else:
                 data = self._read_some()
             self._over = not data
+            if len(data) == READ_BYTES and self._may_grow:
+                self._may_grow = False
+                _enlarge(self._end.fd)
         if self._closing:
             self._close_now()
         return data
@@ -221,12 +221,14 @@ class InputPipe:
         """
         if self._end.fd < 0:  # as it is in a forked child, which thus is told so before any lock is taken
             forks.require_owner(self._end.owner, "this pipe")
-        if len(data) > PIPE_BUF:
-            raise ValueError(f"{len(data)} bytes can not be written at once, only {PIPE_BUF}")
+        size = len(data)
+        if size > PIPE_BUF:
+            raise ValueError(f"{size} bytes can not be written at once, only {PIPE_BUF}")
         with self._busy:
             usual = not self._ended and not self._exited.is_set() and getsignal(_SIGPIPE) != _DEFAULT
-            # What `_held_write` cannot do is done again, to see what is wrong.
-            return (usual and _held_write(self._end.fd, data, len(data)) > 0) or not data or self._push(data) > 0
+            # Nothing may be called between the look at the number and the call: a signal handler that closes it could
+            # run there. What `_held_write` cannot do is done again, to see what is wrong.
+            return (usual and _held_write(self._end.fd, data, size) > 0) or not size or self._push(data) > 0
 
     def close(self) -> None:
         """Close it, which is the end of the program's input; idempotent. A blocked writer gets `BrokenPipeError`."""
