@@ -347,7 +347,7 @@ class Connection:
 
     def _write_answer(self, line: bytes) -> None:
         try:
-            self.writer.put(line, direct=threading.current_thread() is not self._thread, on_error=self._answer_lost)
+            self.writer.put(line, threading.get_ident() != self._thread.ident, self._answer_lost)
         except OSError as error:
             self._answer_lost(error)
             raise
