@@ -20,13 +20,14 @@ class Deadline:
     """The instant at which an operation's time is up; None as timeout means never.
 
     It is made once, at the entry of the operation, and handed to every step, so that no step starts the count again.
+    Where most operations need none, it is made when one does, of the instant `since` on the monotonic clock.
     """
 
     __slots__ = ("_end", "timeout")
 
-    def __init__(self, timeout: float | None) -> None:
+    def __init__(self, timeout: float | None, since: float | None = None) -> None:
         self.timeout = timeout
-        self._end = math.inf if timeout is None else time.monotonic() + timeout
+        self._end = math.inf if timeout is None else (time.monotonic() if since is None else since) + timeout
 
     def remaining(self) -> float | None:
         """Seconds left, never below 0; None when there is no end."""

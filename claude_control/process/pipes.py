@@ -10,6 +10,7 @@ import time
 
 # `signal.getsignal` makes an enum of what it finds, which takes as long as the write that it stands before.
 from _signal import getsignal  # type: ignore[import-not-found]
+from collections.abc import Callable
 
 from claude_control.deadline import Latch
 from claude_control.process import forks
@@ -40,7 +41,28 @@ _EXIT_SLICE = 0.25  # seconds between looks at the exit where there is no pidfd 
 _ROOM_SLICE = 0.01  # seconds a writer waits for room at a stretch; bounds how long `close` waits for a blocked writer
 _F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032  # Linux; fcntl lacks the names where Python was built on an old system
 _USUAL_BYTES = 64 * 1024  # what a pipe holds where it cannot be asked
+_SIGPIPE, _DEFAULT = int(signal.SIGPIPE), int(signal.SIG_DFL)  # an enum's members take longer to look up
 _NEVER = Latch()  # the exit of nobody, for a pipe that is attached to no program
+
+
+def _load_held_write() -> Callable[[int, bytes, int], int]:
+    """Return `write(2)`, called with the interpreter's lock held.
+
+    `os.write` lets go of it and takes it back, so that with many threads each short line makes two of them change
+    places, twice: 64 threads then make half as many calls a second. It is for descriptors that do not block. Without
+    the foreign function interface it says that it cannot, which is -1.
+    """
+    try:
+        import ctypes
+
+        write = ctypes.PyDLL(None).write
+        write.argtypes, write.restype = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t), ctypes.c_ssize_t
+    except (ImportError, OSError, AttributeError):
+        return lambda fd, data, size: -1
+    return write
+
+
+_held_write = _load_held_write()
 
 
 class OutputPipe:
@@ -57,6 +79,7 @@ class OutputPipe:
         "_over",
         "_pidfd",
         "_poll",
+        "_usual",
     )
 
     def __init__(self, end: Descriptor) -> None:
@@ -71,6 +94,8 @@ class OutputPipe:
         self._pidfd: SharedDescriptor | None = None
         self._poll = select.poll()
         self._poll.register(end.fd, select.POLLIN)
+        # What the poll says while there is output and the program runs; None where it cannot, or has told the exit.
+        self._usual: list[tuple[int, int]] | None = None
 
     def attach(self, exited: Latch, pidfd: SharedDescriptor | None) -> None:
         """Say whose output it is, before the first read: the event of the exit, and a share of the pidfd if any."""
@@ -78,14 +103,23 @@ class OutputPipe:
         self._pidfd = pidfd
         if pidfd is not None:
             self._poll.register(pidfd.fd, select.POLLIN)
+            self._usual = [(self._end.fd, select.POLLIN)]
 
     def read(self) -> bytes:
         """Wait for output and return some; b"" at its end, which is soon after the exit whoever holds the pipe."""
         if self._end.fd < 0:  # as it is in a forked child, which thus is told so before any lock is taken
             forks.require_owner(self._end.owner, "this pipe")
         with self._busy:
-            data = b"" if self._over or self._closing else self._read_some()
+            if self._over or self._closing:
+                data = b""
+            elif self._usual is not None and self._poll.poll() == self._usual:
+                data = os.read(self._end.fd, READ_BYTES)  # nearly always
+            else:
+                data = self._read_some()
             self._over = not data
+            if len(data) == READ_BYTES and self._may_grow:
+                self._may_grow = False
+                _enlarge(self._end.fd)
         if self._closing:
             self._close_now()
         return data
@@ -119,17 +153,12 @@ class OutputPipe:
             return b""
         data = os.read(self._end.fd, READ_BYTES)
         self._drain_bytes -= len(data)
-        if len(data) == READ_BYTES and self._may_grow:
-            self._may_grow = False
-            _enlarge(self._end.fd)
         return data
 
     def _wait(self) -> bool:
         """Wait until there is output or its end; False when the program is gone and nothing more comes."""
         while True:
             ready = self._poll.poll(None if self._pidfd is not None else _EXIT_SLICE * 1000)
-            if len(ready) == 1 and ready[0][0] == self._end.fd and self._pidfd is not None:
-                return True  # nearly always
             readable = any(fd == self._end.fd for fd, _ in ready)
             if self._exit_seen(len(ready) > readable):
                 until = self._start_draining()
@@ -143,6 +172,7 @@ class OutputPipe:
     def _start_draining(self) -> float:
         if self._pidfd is not None:
             self._poll.unregister(self._pidfd.fd)
+        self._usual = None
         self._drain_bytes = _capacity(self._end.fd)
         self._drain_until = time.monotonic() + DRAIN_LIMIT
         return self._drain_until
@@ -197,10 +227,14 @@ class InputPipe:
         """
         if self._end.fd < 0:  # as it is in a forked child, which thus is told so before any lock is taken
             forks.require_owner(self._end.owner, "this pipe")
-        if len(data) > PIPE_BUF:
-            raise ValueError(f"{len(data)} bytes can not be written at once, only {PIPE_BUF}")
+        size = len(data)
+        if size > PIPE_BUF:
+            raise ValueError(f"{size} bytes can not be written at once, only {PIPE_BUF}")
         with self._busy:
-            return not data or self._push(data) > 0
+            usual = not self._ended and not self._exited.is_set() and getsignal(_SIGPIPE) != _DEFAULT
+            # Nothing may be called between the look at the number and the call: a signal handler that closes it could
+            # run there. What `_held_write` cannot do is done again, to see what is wrong.
+            return (usual and _held_write(self._end.fd, data, size) > 0) or not size or self._push(data) > 0
 
     def close(self) -> None:
         """Close it, which is the end of the program's input; idempotent. A blocked writer gets `BrokenPipeError`."""
@@ -221,7 +255,7 @@ class InputPipe:
 
 def write_quietly(fd: int, data: bytes | memoryview) -> int:
     """Write some of `data`, without SIGPIPE even where the host program gave that signal its deadly default back."""
-    if getsignal(signal.SIGPIPE) != signal.SIG_DFL:
+    if getsignal(_SIGPIPE) != _DEFAULT:
         return os.write(fd, data)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
     try:

@@ -109,12 +109,13 @@ class SubprocessTransport:
         """
         self._input.write(data)
 
-    def try_write(self, data: bytes) -> bool:
+    @property
+    def try_write(self) -> Callable[[bytes], bool]:
         """Write at most PIPE_BUF bytes, all or nothing, without waiting; returns False if there is no room.
 
         Raises `BrokenPipeError` when the program is gone or its input is ended, `ValueError` for more bytes.
         """
-        return self._input.try_write(data)
+        return self._input.try_write  # itself, for whoever keeps it: it is called for every short line
 
     def end_input(self) -> None:
         """Close the program's stdin; idempotent. A writer that waits for room gets `BrokenPipeError`."""

@@ -2,11 +2,13 @@
 
 import contextlib
 import copy
+import threading
+import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from claude_control import log
-from claude_control.deadline import Deadline
+from claude_control.deadline import SLICE, Deadline, wait_lock
 from claude_control.errors import (
     AbortedError,
     ClaudeControlError,
@@ -24,6 +26,14 @@ from claude_control.wire.requests.base import Request, encode_body
 __all__ = ["Calls", "PendingReply"]
 
 T = TypeVar("T")
+
+MANY = 8
+"""Requests without an answer from which on `submit` leaves its line for the writer thread to write with others.
+
+To write each by itself wakes the program for each, which takes longer than all the rest of it. To begin with they are
+written at once, for a thread is started for the others.
+"""
+
 _GIVEN_UP = "the request is given up; `timeout`, or the option `control_timeout`, lets it take longer"
 
 
@@ -68,6 +78,9 @@ class PendingReply(Awaited, Generic[T]):
         if isinstance(outcome, Exception):
             raise copy.copy(outcome) from outcome.__cause__  # each waiter gets its own traceback
         assert outcome is not None
+        body = outcome["response"]
+        if body.get("subtype") == "success" and body.get("response").__class__ is dict:
+            return request.reply(body["response"])  # nearly always; what follows says the same with all exceptions
         response, error, code = envelope.read_reply(outcome)
         if error is not None:
             said, subtype = str(log.redact(error)), request.subtype
@@ -84,7 +97,8 @@ class PendingReply(Awaited, Generic[T]):
 class Calls:
     """Makes requests.
 
-    `check` raises for what the running program does not know; `knows_cancel` tells whether it knows a withdrawal.
+    `check` raises for what the running program does not know, and returns whether it need not be asked again about
+    requests of this kind; `knows_cancel` tells whether the program knows a withdrawal.
     """
 
     def __init__(
@@ -93,7 +107,7 @@ class Calls:
         *,
         timeout: float | None,
         write_timeout: float | None,
-        check: Callable[[Request[Any]], None],
+        check: Callable[[Request[Any]], bool],
         knows_cancel: Callable[[], bool],
         broken_pipe: Callable[[OSError], ClaudeControlError],
         interruptible: Any,
@@ -104,6 +118,7 @@ class Calls:
         self._writer = writer
         self._write_timeout = write_timeout
         self._check = check
+        self._rests: dict[type, bytes] = {}  # what is written behind the id for requests that are always the same
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
 
@@ -111,14 +126,19 @@ class Calls:
         self, request: Request[T], *, direct: bool = True, wanted: Callable[[], bool] | None = None
     ) -> PendingReply[T]:
         """Send a request and return at once; `direct` and `wanted` are those of `Writer.put`."""
-        self._check(request)
-        body = encode_body(request)
         reply = PendingReply(self, request)
+        self._send(reply, direct, wanted, gather=len(self.pending) > MANY)
+        return reply
+
+    def _send(
+        self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None, *, gather: bool = False
+    ) -> None:
+        """Register a request and write it; if it cannot be written, it is as if it had never been."""
+        rest = self._rests.get(reply._request.__class__) or self._rest_of(reply._request)
         try:
             self.pending.register(reply)
-            line = envelope.request(reply.request_id, body)
-            reply._ticket = self._writer.put(line, direct=direct, on_error=self._broken_pipe, wanted=wanted)
-            return reply
+            line = envelope.request(reply.request_id, rest)
+            reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted, gather=gather)
         except OSError as error:
             self.pending.pop(reply.request_id)
             if not direct:
@@ -127,6 +147,14 @@ class Calls:
         except BaseException:  # struck from outside
             self.pending.pop(reply.request_id)
             raise
+
+    def _rest_of(self, request: Request[Any]) -> bytes:
+        """Check a request, and return what is written behind its id."""
+        passes = self._check(request)
+        rest = envelope.rest_of_request(encode_body(request))
+        if passes:
+            self._rests[type(request)] = rest
+        return rest
 
     def post(self, request: Request[Any]) -> None:
         """Send a request whose answer nobody asks for; returns when it is written, or has waited its time for that."""
@@ -146,27 +174,34 @@ class Calls:
         `Writer.put`.
         """
         seconds = self.timeout if timeout is UNSET else timeout
-        deadline = Deadline(seconds)
-        reply = None
+        since = time.monotonic()
+        reply = PendingReply(self, request)
+        # Before the line is written, because the answer may be there before the write returns: whatever this thread
+        # does then, it and the reader pass the interpreter's lock back and forth for.
+        waiter = threading.Lock()
+        waiter.acquire()
+        reply._waiters.append(waiter)
         try:
-            reply = self.submit(request, wanted=wanted)
+            self._send(reply, True, wanted)
             try:
-                self._wait(reply, deadline, seconds)
+                # Nearly always the answer is there within the first slice.
+                patience = SLICE if reply._ticket is None and (seconds is None or seconds > SLICE) else 0
+                if not waiter.acquire(True, patience):
+                    self._wait(reply, waiter, Deadline(seconds, since))
             except KeyboardInterrupt:
                 self.interruptible.interrupt()
                 raise
         except BaseException:
-            if reply is not None:
-                self.give_up(reply)
+            self.give_up(reply)
             raise
         return reply._read()
 
-    def _wait(self, reply: PendingReply[Any], deadline: Deadline, seconds: float | None) -> None:
-        subtype = reply._request.subtype
+    def _wait(self, reply: PendingReply[Any], waiter: threading.Lock, deadline: Deadline) -> None:
+        subtype, seconds = reply._request.subtype, deadline.timeout
         if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
             text = f"{subtype} could not be written in time: the program does not read its input; {_GIVEN_UP}"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
-        if not reply._wait(deadline):
+        if not wait_lock(waiter, deadline) and not reply.done():
             text = f"the program did not answer {subtype} within {seconds:g} seconds; {_GIVEN_UP}"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
 

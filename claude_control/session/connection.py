@@ -174,7 +174,8 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        forks.require_owner(self._owner, "this session")
+        if os.getpid() != self._owner:
+            forks.require_owner(self._owner, "this session")
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
@@ -347,7 +348,7 @@ class Connection:
 
     def _write_answer(self, line: bytes) -> None:
         try:
-            self.writer.put(line, direct=threading.current_thread() is not self._thread, on_error=self._answer_lost)
+            self.writer.put(line, threading.get_ident() != self._thread.ident, self._answer_lost)
         except OSError as error:
             self._answer_lost(error)
             raise

@@ -6,6 +6,7 @@ from typing import Any
 
 from claude_control.errors import NotSupportedError, OptionsError, SpawnError
 from claude_control.wire.requests import Request
+from claude_control.wire.requests.base import is_fixed
 from claude_control.wire.support import CURRENT, MEASURED, OLDEST, Program
 
 __all__ = ["Gate"]
@@ -49,10 +50,13 @@ class Gate:
         """Whether a request of ours can be withdrawn; it kills 2.0.75 and 2.1.7."""
         return self.ready and self.program.modern
 
-    def check(self, request: Request[Any]) -> None:
-        """Raise `NotSupportedError` for what the program does not know, `OptionsError` for what it must not be told."""
+    def check(self, request: Request[Any]) -> bool:
+        """Raise `NotSupportedError` for what the program does not know, `OptionsError` for what it must not be told.
+
+        Returns whether all requests of this kind pass from here on, so that none needs to be checked again.
+        """
         if request is self.handshake:
-            return
+            return False
         subtype = request.subtype
         if (
             subtype == "set_permission_mode"
@@ -68,6 +72,8 @@ class Gate:
             what, needs = "reinitialize()", CURRENT
         if needs not in self._known:
             self.require(what, needs)
+            return False
+        return self.ready and is_fixed(request)
 
     def require(self, what: str, needs: str) -> None:
         """Raise `NotSupportedError` unless the program knows what the measured version `needs` brought.

@@ -56,7 +56,7 @@ class PendingReplies:
     """
 
     def __init__(self) -> None:
-        self._tail = os.urandom(4).hex()  # so that the ids of two sessions differ
+        self._tail = f"_{os.urandom(4).hex()}"  # so that the ids of two sessions differ
         self._lock = threading.Lock()  # guards what is registered; taking one out is a single step anyway
         self._waiting: dict[str, Awaited] = {}
         self._failure: Exception | None = None
@@ -69,7 +69,7 @@ class PendingReplies:
         with self._lock:
             if self._failure is not None:
                 raise copy.copy(self._failure)  # each caller gets its own traceback
-            entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}_{self._tail}"
+            entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}{self._tail}"
             self._count += 1
             self._waiting[request_id] = entry
 
@@ -83,7 +83,9 @@ class PendingReplies:
         if entry is None:
             self.late += 1
             return False
-        entry._settle(answer)
+        entry._outcome = answer  # as `_settle` does
+        for waiter in tuple(entry._waiters):
+            waiter.release()
         return True
 
     def fail_all(self, error: Exception) -> None:

@@ -2,19 +2,18 @@
 
 A torn line kills the program, so a line is written in one of two ways only: up to PIPE_BUF bytes by the caller in one
 atomic write, if nothing waits before it; otherwise by the writer thread, which no exception of a user's thread can
-reach and which never gives up a line that it has begun.
+reach and which never gives up a line that it has begun. Short lines that have gathered it writes together, also in one
+atomic write.
 """
 
+import contextlib
 import select
 import threading
 from collections import deque
 from collections.abc import Callable
 
-import attrs
-
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import Deadline, Latch, wait_event
 from claude_control.process.transport import Transport
-from claude_control.records import define
 
 __all__ = ["Ticket", "Unwanted", "Writer"]
 
@@ -25,15 +24,17 @@ LINGER = 1.0
 """Seconds that the writer thread stays for the next long line before it ends; starting one costs some 100 µs."""
 
 
-@define(eq=False)
 class Ticket:
     """A line that waits for the writer thread. `error` is set, before `done`, when it could not be written."""
 
-    line: bytes
-    on_error: Callable[[OSError], object] | None = None
-    begun: bool = False
-    error: OSError | None = None
-    done: threading.Event = attrs.field(factory=threading.Event)
+    __slots__ = ("begun", "done", "error", "line", "on_error")
+
+    def __init__(self, line: bytes, on_error: Callable[[OSError], object] | None = None) -> None:
+        self.line = line
+        self.on_error = on_error
+        self.begun = False
+        self.error: OSError | None = None
+        self.done = Latch()
 
     def wait(self, deadline: Deadline) -> bool:
         """Wait until the line is written or has failed; False when the time is up first."""
@@ -61,10 +62,11 @@ class Writer:
         self._transport = transport
         self._name = name
         self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
-        # Guards the five below; held over one non-blocking write at most. Taken by itself, never by way of the
+        # Guards the six below; held over one non-blocking write at most. Taken by itself, never by way of the
         # condition, whose __enter__ is Python: Ctrl-C could land in there with the lock taken, and it would stay so.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
+        self._resting = False  # whether the thread waits for it
         self._queue: deque[Ticket] = deque()
         self._thread: threading.Thread | None = None
         self._may_start = True
@@ -74,18 +76,20 @@ class Writer:
     def put(
         self,
         line: bytes,
-        *,
         direct: bool = True,
         on_error: Callable[[OSError], object] | None = None,
         wanted: Callable[[], bool] | None = None,
+        *,
         ticket: Ticket | None = None,
+        gather: bool = False,
     ) -> Ticket | None:
         """Hand a line over; returns None if it is written already, else the ticket to wait for.
 
-        With `direct=False` (the reader, timers) this thread writes nothing itself. `wanted` is asked when no other line
-        can come before this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads.
-        Who must know whether the line goes out, even if struck from outside in here, brings a `ticket`, lets the
-        thread write it, and asks `has`.
+        With `direct=False` (the reader, timers) this thread writes nothing itself; with `gather` it leaves its line for
+        the writer thread to write with others, if that can be. `wanted` is asked when no other line can come before
+        this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads. Who must know
+        whether the line goes out, even if struck from outside in here, brings a `ticket`, lets the thread write it, and
+        asks `has`.
         """
         with self._lock:
             if self._closed is not None:
@@ -93,13 +97,14 @@ class Writer:
             if wanted is not None and not wanted():
                 raise Unwanted
             try_write = self._try_write if direct and not self._queue and len(line) <= PIPE_BUF else None
-            if try_write is not None and try_write(line):
+            if try_write is not None and not (gather and (self._thread or self._has_thread())) and try_write(line):
                 self.bytes_written += len(line)
                 return None
             ticket = ticket or Ticket(line, on_error)
             self._start_thread()
             self._queue.append(ticket)
-            self._changed.notify()
+            if self._resting:
+                self._changed.notify()
         return ticket
 
     def has(self, ticket: Ticket) -> bool:
@@ -158,6 +163,11 @@ class Writer:
         for ticket in dropped:
             ticket.finish(error)
 
+    def _has_thread(self) -> bool:
+        with contextlib.suppress(BrokenPipeError):
+            self._start_thread()
+        return self._thread is not None
+
     def _start_thread(self) -> None:
         if self._thread is not None:
             return
@@ -191,13 +201,47 @@ class Writer:
         return None
 
     def _next(self) -> Ticket | None:
-        with self._lock:
-            if self._thread is not threading.current_thread():
-                return None  # Ctrl-C struck while it was being started, so that nobody knows of it
-            if not self._queue and self._closed is None:
-                self._changed.wait(LINGER)
-            if not self._queue:
-                self._thread = None
-                return None
-            self._queue[0].begun = True  # it stays in the queue, so that no short line overtakes it
-            return self._queue[0]
+        """Return the next line to write; what can be written without waiting is written in here. None at the end."""
+        while True:
+            with self._lock:
+                if self._thread is not threading.current_thread():
+                    return None  # Ctrl-C struck while it was being started, so that nobody knows of it
+                if not self._queue and self._closed is None:
+                    self._resting = True
+                    self._changed.wait(LINGER)
+                    self._resting = False
+                if not self._queue:
+                    self._thread = None
+                    return None
+                written = self._write_together()
+                if not written:
+                    self._queue[0].begun = True  # it stays in the queue, so that no short line overtakes it
+                    return self._queue[0]
+            for ticket in written:
+                ticket.done.set()
+
+    def _write_together(self) -> list[Ticket]:
+        """Write the short lines at the head of the queue at once, and take them out; returns none if there is no room.
+
+        Under the lock, as every write that does not wait.
+        """
+        tickets: list[Ticket] = []
+        size = 0
+        for ticket in self._queue:
+            size += len(ticket.line)
+            if size > PIPE_BUF:
+                break
+            tickets.append(ticket)
+        if len(tickets) < 2 or self._try_write is None:
+            return []
+        lines = b"".join([ticket.line for ticket in tickets])
+        try:
+            if not self._try_write(lines):
+                return []
+        except OSError:  # the write of the first one alone tells
+            return []
+        for ticket in tickets:
+            ticket.begun = True
+            self._queue.popleft()
+        self.bytes_written += len(lines)
+        return tickets

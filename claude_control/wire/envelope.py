@@ -16,6 +16,7 @@ __all__ = [
     "pending_requests",
     "read_reply",
     "request",
+    "rest_of_request",
     "success",
     "user_message",
 ]
@@ -24,10 +25,15 @@ _PENDING = ("pending_permission_requests", "pending_user_dialog_requests", "pend
 _NO_PENDING = frozenset(_PENDING).isdisjoint
 
 
-def request(request_id: str, body: bytes) -> bytes:
-    """Build the line of a request of ours; `body` is a line with the object that has the `subtype` and its fields."""
-    # Put together as bytes: most requests are short, and encoding the envelope anew would cost as much as the rest.
-    return b'{"type":"control_request","request_id":"%b","request":%b}\n' % (request_id.encode(), body[:-1])
+def request(request_id: str, rest: bytes) -> bytes:
+    """Build the line of a request of ours; `rest` is what `rest_of_request` made."""
+    # Put together as bytes: most requests are short, and encoding the envelope anew would cost as much as all else.
+    return b'{"type":"control_request","request_id":"' + request_id.encode() + rest
+
+
+def rest_of_request(body: bytes) -> bytes:
+    """Build what follows the id in the line of a request; `body` is a line with the `subtype` and its fields."""
+    return b'","request":%b}\n' % body[:-1]
 
 
 def success(request_id: str, response: dict[str, Any]) -> dict[str, Any]:

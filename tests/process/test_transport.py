@@ -120,6 +120,22 @@ def test_small_writes_need_no_wait() -> None:
         assert not transport.try_write(b"x" * 4096)
 
 
+def test_small_writes_need_no_foreign_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the interpreter has no foreign function interface, a small write is whole or not at all as well."""
+
+    def refuse(name: object) -> None:
+        raise OSError("not here")
+
+    monkeypatch.setattr(ctypes, "PyDLL", refuse)
+    monkeypatch.setattr(pipes, "_held_write", pipes._load_held_write())
+    with running(python(ECHO)) as transport:
+        assert transport.try_write(b"line\n")
+        assert read_until(transport, b"\n") == b"line\n"
+    with running(["/bin/sleep", "60"]) as transport:
+        fill(transport)
+        assert not transport.try_write(b"x" * 4096)
+
+
 def test_write_to_a_dead_program_fails() -> None:
     """Every kind of write to a program that has ended raises BrokenPipeError."""
     with running(["/bin/true"]) as transport:

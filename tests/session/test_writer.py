@@ -137,6 +137,62 @@ def test_short_line_never_overtakes_a_long_one(pipe: Pipe) -> None:
     wait_until(lambda: pipe.writer.put(SHORT) is None)
 
 
+class CountingTransport(PipeTransport):
+    """Counts the writes that do not wait, and can refuse them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.refuses = False
+
+    def try_write(self, data: bytes) -> bool:
+        """Write all of it or nothing, without waiting."""
+        if self.refuses:
+            return False
+        self.written.append(data)
+        return super().try_write(data)
+
+
+@pytest.fixture
+def counting() -> Iterator[Pipe]:
+    """A writer whose transport counts."""
+    made = Pipe(CountingTransport())
+    yield made
+    made.end()
+
+
+def test_lines_that_have_gathered_are_written_together(counting: Pipe) -> None:
+    """Short lines that wait behind a long one then go out in atomic writes of many, whole and in order."""
+    assert isinstance(counting.transport, CountingTransport)
+    assert begun(counting.put(LONG))
+    tickets = [counting.put(b"%d\n" % number * 50) for number in range(1000, 1040)]
+    expected = LONG + b"".join(b"%d\n" % number * 50 for number in range(1000, 1040))
+    assert counting.transport.take(len(expected)) == expected
+    assert all(ticket.wait(Deadline(10)) and ticket.error is None for ticket in tickets)
+    assert all(counting.writer.has(ticket) for ticket in tickets)
+    assert [len(data) for data in counting.transport.written] == [4000, 4000, 2000]
+    wait_until(lambda: counting.writer.bytes_written == len(expected))
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_line_that_is_left_to_gather_is_written_soon(counting: Pipe, refuses: bool) -> None:
+    """With `gather` the writer thread writes a line, also where nothing can be written without waiting."""
+    assert isinstance(counting.transport, CountingTransport)
+    counting.transport.refuses = refuses
+    lines = [b"%d\n" % number for number in range(300)]
+    tickets = [counting.writer.put(line, gather=True) for line in lines]
+    assert counting.transport.take(len(b"".join(lines))) == b"".join(lines)
+    assert all(ticket is not None and ticket.wait(Deadline(10)) for ticket in tickets)
+    assert counting.transport.writers == {NAME}
+
+
+def test_line_gathers_only_where_a_thread_can_be_had(pipe: Pipe) -> None:
+    """At the interpreter's end, when no thread can be started, a line is written by its own thread all the same."""
+    pipe.writer.start_no_thread()
+    assert pipe.writer.put(SHORT, gather=True) is None
+    assert pipe.transport.take(len(SHORT)) == SHORT
+
+
 def sizes(seed: int, count: int) -> Iterator[int]:
     """Yield sizes from 1 byte to 1 MiB, mostly small."""
     chance = random.Random(seed)

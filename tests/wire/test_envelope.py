@@ -12,7 +12,7 @@ from tests.wire.messages.samples import json_values
 
 def test_frames_have_the_wire_form() -> None:
     """Requests, answers, failures and withdrawals are built exactly as the programs take them."""
-    assert envelope.request("r1", encode({"subtype": "interrupt"})) == encode(
+    assert envelope.request("r1", envelope.rest_of_request(encode({"subtype": "interrupt"}))) == encode(
         {"type": "control_request", "request_id": "r1", "request": {"subtype": "interrupt"}}
     )
     assert envelope.success("r1", {"a": 1}) == {

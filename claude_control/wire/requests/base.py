@@ -15,7 +15,7 @@ from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.replying import reply_reader
 from claude_control.wire.support import CURRENT, MEASURED, OLDEST
 
-__all__ = ["SHORT", "EmptyReply", "Request", "encode_body", "newest", "wire_fields"]
+__all__ = ["SHORT", "EmptyReply", "Request", "encode_body", "is_fixed", "newest", "wire_fields"]
 
 ReplyT = TypeVar("ReplyT", covariant=True)
 
@@ -64,6 +64,12 @@ def encode_body(request: Request[Any]) -> bytes:
     kind: Any = type(request)
     fixed = _fixed(kind)
     return encode(request.body()) if fixed is None else fixed[1]
+
+
+def is_fixed(request: Request[Any]) -> bool:
+    """Tell whether a request has no fields, so that it is always the same."""
+    kind: Any = type(request)
+    return _fixed(kind) is not None
 
 
 @functools.cache

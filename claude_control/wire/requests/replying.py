@@ -61,20 +61,49 @@ def _assignment(record: type, field: "attrs.Attribute[Any]", names: dict[str, An
     if other != name:
         key = "key"
         yield f"key = {other!r} if {other!r} in raw else {name!r}"
+    member = _member(field.type)
+    if member is not None:
+        yield from _list_assignment(field, key, member, names)
+        return
     value = f"({_conversion(field, key, default, names)}) if {key} in raw else {default}"
     yield f"record.{field.name} = {value}"
+
+
+def _list_assignment(
+    field: "attrs.Attribute[Any]", key: str, member: Convert | frozenset[type], names: dict[str, Any]
+) -> Iterator[str]:
+    """Yield the lines that set a field to the members of a list, as `_tuple_of` reads them; most lists are short."""
+    yield f"v = raw[{key}] if {key} in raw else None"
+    yield f"if v is None: record.{field.name} = {default_source(field, names)}"
+    yield "elif v.__class__ is list:"
+    yield f" items, inside = [], 'a member of ' + {key}"
+    yield " for item in v:"
+    if isinstance(member, frozenset):
+        yield f"  if item.__class__ {_among(member, names)}: items.append(item)"
+    else:
+        names[f"read_{field.name}"] = member
+        yield f"  items.append(read_{field.name}(item, inside, place))"
+    yield f" record.{field.name} = tuple(items)"
+    yield f"else: raise wrong(place, {key}, 'a list', v)"
 
 
 def _conversion(field: "attrs.Attribute[Any]", key: str, default: str, names: dict[str, Any]) -> str:
     """Return the source of what a field becomes whose key is there."""
     convert = _converter(field.type)
     if isinstance(convert, frozenset):
-        names |= {kind.__name__: kind for kind in convert}
-        kinds = [kind.__name__ for kind in convert]
-        test = f"is {kinds[0]}" if len(kinds) == 1 else f"in ({', '.join(kinds)})"
-        return f"v if (v := raw[{key}]).__class__ {test} else {default}"
+        return f"v if (v := raw[{key}]).__class__ {_among(convert, names)} else {default}"
     names[f"read_{field.name}"] = convert
+    otherwise = f"{default} if v is None else read_{field.name}(v, {key}, place)"
+    if convert is _object:
+        return f"v if (v := raw[{key}]).__class__ is dict else {otherwise}"
     return f"{default} if (v := raw[{key}]) is None else read_{field.name}(v, {key}, place)"
+
+
+def _among(kinds: frozenset[type], names: dict[str, Any]) -> str:
+    """Return the source of the test that a class is one of these, without the class."""
+    names |= {kind.__name__: kind for kind in kinds}
+    found = [kind.__name__ for kind in kinds]
+    return f"is {found[0]}" if len(found) == 1 else f"in ({', '.join(found)})"
 
 
 def _converter(annotation: Any) -> Convert | frozenset[type]:
@@ -86,11 +115,24 @@ def _converter(annotation: Any) -> Convert | frozenset[type]:
     if annotation is Any:
         return lambda value, _name, _place: value
     if outer is tuple:
-        plain = typing.get_origin(members[0]) is dict  # a list of objects that no record stands for
-        return _tuple_of(frozenset({dict}) if plain else _converter(members[0]))
+        return _tuple_of(_converter_of_members(members[0]))
     if outer is dict:
         return _object if members[1] is Any else _dict_of(_converter(members[1]))
     return reply_reader(annotation) if attrs.has(annotation) else _any_of(annotation)
+
+
+def _converter_of_members(annotation: Any) -> Convert | frozenset[type]:
+    plain = typing.get_origin(annotation) is dict  # a list of objects that no record stands for
+    return frozenset({dict}) if plain else _converter(annotation)
+
+
+def _member(annotation: Any) -> Convert | frozenset[type] | None:
+    """Return how the members of a list are read; None for what is no list."""
+    if isinstance(annotation, types.UnionType):
+        kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
+        return _member(kinds[0]) if len(kinds) == 1 else None
+    is_list = typing.get_origin(annotation) is tuple
+    return _converter_of_members(typing.get_args(annotation)[0]) if is_list else None
 
 
 def _any_of(*kinds: type) -> frozenset[type]:
