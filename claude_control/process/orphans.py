@@ -134,7 +134,7 @@ class _Watchdog:
                 os.set_blocking(writing.fd, False)
                 pid = launch(argv, env=env, cwd="/", stdin=reading, stdout=None, stderr=None)
             stack.pop_all()
-        watched = Watched(pid, pidfd=open_pidfd(pid, holders=1), on_exit=self._ended)
+        watched = Watched(pid, pidfd=open_pidfd(pid), on_exit=self._ended)
         watch.follow(watched)
         return watched, writing
 
