@@ -128,6 +128,29 @@ class Calls:
             self.pending.pop(reply.request_id)
             raise
 
+    def send_first(self, request: Request[T], lost: Callable[[OSError], object]) -> PendingReply[T]:
+        """Send the first request, which nothing is checked for, from the thread that then reads; `finish()` waits.
+
+        `lost` is told when it cannot be written: what the program's end was is not known before something is read.
+        """
+        reply = PendingReply(self, request)
+        self.pending.register(reply)
+        try:
+            line = envelope.request(reply.request_id, encode_body(request))
+            reply._ticket = self._writer.put(line, on_error=lost)
+        except OSError as error:
+            lost(error)
+        return reply
+
+    def finish(self, reply: PendingReply[T], seconds: float | None) -> T:
+        """Wait for the answer to what was sent before; raises as `call()`."""
+        try:
+            self._wait(reply, Deadline(seconds), seconds)
+        except BaseException:
+            self.give_up(reply)
+            raise
+        return reply._read()
+
     def post(self, request: Request[Any]) -> None:
         """Send a request whose answer nobody asks for; returns when it is written, or has waited its time for that."""
         reply = self.submit(request)

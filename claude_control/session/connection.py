@@ -23,14 +23,14 @@ from claude_control.errors import (
     SessionClosedError,
 )
 from claude_control.options import Options
-from claude_control.process import forks
+from claude_control.process import forks, orphans
 from claude_control.process.bounded import call_bounded
 from claude_control.process.stopping import stop
 from claude_control.process.transport import Exit, SubprocessTransport, Transport
 from claude_control.session.answers import Answers
 from claude_control.session.belongings import Belongings
 from claude_control.session.callbacks import Callbacks
-from claude_control.session.calls import Calls
+from claude_control.session.calls import Calls, PendingReply
 from claude_control.session.conversation import Conversation
 from claude_control.session.exited import exited_error
 from claude_control.session.facts import SessionFacts
@@ -122,7 +122,8 @@ class Connection:
         """Names of callback threads that did not end when the session was closed."""
         self.released = Latch()
         """Set when the program is gone and everything that was held for it is given back."""
-        self._thread = threading.Thread(target=self._read, name=f"claude-{name}-reader", daemon=True)
+        self._handshake: PendingReply[InitializeReply] | None = None  # while it is waited for
+        self._thread = threading.current_thread()  # whoever makes it is the one that reads then
 
     def _make_calls(self) -> Calls:
         return Calls(
@@ -166,9 +167,14 @@ class Connection:
             lost_control=self._lost_control,
         )
 
-    def start(self) -> None:
-        """Start reading. The last thing that is done, for the reader uses everything else."""
-        self._thread.start()
+    def guard(self) -> None:
+        """Have the session's processes ended if this one dies. Before the first read, so before open() is through.
+
+        It is done while the program starts. If we die before that, it sees the end of its input with nothing to do yet,
+        and all measured versions end by themselves then; what outlives us is a turn at work.
+        """
+        if self.belongings.guarded:
+            orphans.guard(self.belongings.marker)
 
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
@@ -261,14 +267,15 @@ class Connection:
 
     def join(self, deadline: Deadline) -> bool:
         """Wait for the reader to end; False when the time is up first."""
-        if self._thread is threading.current_thread() or self._thread.ident is None:
+        if self._thread is threading.current_thread():
             return True
         self._thread.join(deadline.remaining())
         return not self._thread.is_alive()
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Read to the end of the output. In the thread that has made the connection."""
         try:
             self.reader.run()
         except ClaudeControlError as error:
@@ -364,9 +371,15 @@ class Connection:
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def initialize(self, request: Initialize, timeout: float | None) -> InitializeReply:
-        """Make the handshake."""
-        reply = self.calls.call(request, timeout)
+    def begin_handshake(self, request: Initialize) -> None:
+        """Send initialize. In the thread that then reads."""
+        self._handshake = self.calls.send_first(request, lost=self._answer_lost)
+
+    def end_handshake(self, timeout: float | None) -> InitializeReply:
+        """Wait for the answer to initialize and take over what it says; raises as any call."""
+        handshake, self._handshake = self._handshake, None
+        assert handshake is not None
+        reply = self.calls.finish(handshake, timeout)
         self.conversation.router.modern = self.reader.messages_late = reply.program.modern
         self.gate.open(reply.program)
         return reply

@@ -22,8 +22,6 @@ class Gate:
         self.program = Program(None, modern=True)
         self.ready = False
         """Whether initialize has been answered."""
-        self.handshake: Request[Any] | None = None
-        """The one initialize that passes before that."""
         self._allow_bypass = allow_bypass
         self._find_version = find_version
         self._asked = False
@@ -51,8 +49,6 @@ class Gate:
 
     def check(self, request: Request[Any]) -> None:
         """Raise `NotSupportedError` for what the program does not know, `OptionsError` for what it must not be told."""
-        if request is self.handshake:
-            return
         subtype = request.subtype
         if (
             subtype == "set_permission_mode"

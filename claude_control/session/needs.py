@@ -9,7 +9,7 @@ from claude_control.process.bounded import call_bounded
 from claude_control.session.capabilities import Capabilities
 from claude_control.session.closing import close_connections
 from claude_control.session.idle import wait_idle, wait_tasks
-from claude_control.session.opening import open_apart
+from claude_control.session.opening import Opening, shake_hands
 from claude_control.session.stats import read_stats
 from claude_control.session.turn import Turn
 from claude_control.wire import messages, requests
@@ -17,14 +17,15 @@ from claude_control.wire.prompts import check_prompt
 
 __all__ = [
     "Capabilities",
+    "Opening",
     "Turn",
     "as_request",
     "call_bounded",
     "check_prompt",
     "close_connections",
     "merge_options",
-    "open_apart",
     "read_stats",
+    "shake_hands",
     "uuid4",
     "wait_idle",
     "wait_tasks",

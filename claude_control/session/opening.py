@@ -4,10 +4,10 @@ import contextlib
 import contextvars
 import os
 from collections.abc import Callable
-from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, Latch, wait_event
 from claude_control.errors import (
     ClaudeControlError,
     CLIVersionError,
@@ -44,7 +44,7 @@ from claude_control.session.stderr import StderrLines
 from claude_control.wire.hooks import register_hooks
 from claude_control.wire.requests import Initialize, InitializeReply
 
-__all__ = ["open_apart", "open_connection"]
+__all__ = ["Opening", "shake_hands"]
 
 ABANDON_PATIENCE = 0.5
 """Seconds that callbacks get to end when the handshake has failed."""
@@ -54,54 +54,126 @@ _METHODS = ("read", "write", "end_input", "wait", "terminate", "kill")  # what e
 Initialize().reply({})  # compiles what reads it here, and not while the first open() waits
 
 
-def open_connection(
-    options: Options,
-    session_id: str | None,
-    session: Callable[[], Any],
-    on_start: Callable[[Connection], None],
-) -> tuple[Connection, Greeting]:
-    """Start the program and complete the handshake; `on_start` gets the connection before that.
+class Opening:
+    """The start of a program, in a thread of its own that then reads what the program says.
 
-    Raises a `StartError`, and then nothing is left running.
-    """
-    with contextlib.ExitStack() as undo:
-        connection = _start(options, session_id, session, undo)
-        living.add(connection)
-        undo.callback(_abandon, connection)
-        on_start(connection)
-        greeting = Greeting(_initialize(connection, options))
-        undo.pop_all()  # from here on close() gives everything back
-    return connection, greeting
-
-
-def open_apart(opening: "Future[tuple[Connection, Greeting]]", *arguments: Any) -> None:
-    """Do `open_connection(*arguments)` in a thread of its own, and let `opening` have what comes of it.
-
-    In a user's thread Ctrl-C and asynchronous exceptions would land between any two of its steps, such as the start of
+    In a user's thread Ctrl-C and asynchronous exceptions would land between any two of the steps, such as the start of
     the program and the note of how to undo it.
     """
 
+    __slots__ = ("_error", "_work", "begun", "connection")
+
+    def __init__(self) -> None:
+        self.begun = Latch()
+        """Set when the program has been started, or could not be."""
+        self.connection: Connection | None = None
+        """Known from then on, unless it failed."""
+        self._error: BaseException | None = None
+        self._work: Callable[[], Connection] | None = None
+
+    def start(
+        self,
+        options: Options,
+        session_id: str | None,
+        session: Callable[[], Any],
+        on_start: Callable[[Connection], None],
+    ) -> None:
+        """Begin; `on_start` gets the connection as soon as there is one."""
+        marker = orphans.new_marker()
+        context = contextvars.copy_context()  # callbacks see the opener's context variables
+        self._work = partial(context.run, _start, options, marker, session_id, session, on_start)
+        try:
+            OwnThread(target=self._run, name=f"claude-{marker[:8]}-reader", daemon=True).start()
+        except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
+            text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
+            self._error = SpawnError(text)
+            self.begun.set()
+
+    def wait(self) -> Connection:
+        """Return the connection; raises a `StartError`, and then nothing is left running."""
+        wait_event(self.begun, Deadline(None))
+        error, self._error = self._error, None
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # its traceback holds this frame: the two would keep each other alive
+        assert self.connection is not None
+        return self.connection
+
+    def _run(self) -> None:
+        self._begin()  # keeps nothing of the user's while the thread reads
+        if self.connection is not None:
+            self.connection.guard()
+            self.connection.read()
+
+    def _begin(self) -> None:
+        work, self._work = self._work, None
+        assert work is not None
+        try:
+            self.connection = work()
+        except BaseException as error:  # raised again by whoever waits
+            self._error = error
+        self.begun.set()
+
+
+def shake_hands(connection: Connection) -> Greeting:
+    """Complete the handshake and return what the program said.
+
+    Raises an `InitializeError`, and then nothing is left running.
+    """
+    try:
+        return Greeting(_finish(connection))
+    except Exception:
+        _abandon_apart(connection)
+        raise
+
+
+def _abandon_apart(connection: Connection) -> None:
+    """Undo a connection in a thread that no exception strikes."""
+    done = Latch()
+
     def run() -> None:
         try:
-            opening.set_result(open_connection(*arguments))
-        except BaseException as error:  # raised again by whoever waits
-            opening.set_exception(error)
+            _abandon(connection)
+        finally:
+            done.set()
 
-    context = contextvars.copy_context()  # callbacks see the opener's context variables
     try:
-        OwnThread(target=context.run, args=(run,), name="claude-open", daemon=True).start()
-    except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
-        text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
-        opening.set_exception(SpawnError(text))
+        OwnThread(target=run, name="claude-open", daemon=True).start()
+    except RuntimeError:  # no more threads, or the interpreter is shutting down
+        run()
+    wait_event(done, Deadline(None))
 
 
 def _start(
-    options: Options, session_id: str | None, session: Callable[[], Any], undo: contextlib.ExitStack
+    options: Options,
+    marker: str,
+    session_id: str | None,
+    session: Callable[[], Any],
+    on_start: Callable[[Connection], None],
+) -> Connection:
+    with contextlib.ExitStack() as undo:
+        connection = _connect(options, marker, session_id, session, undo)
+        living.add(connection)
+        undo.callback(_abandon, connection)
+        on_start(connection)
+        # At once, so that the program finds it when it looks for input: to wake a sleeping one would take longer.
+        connection.begin_handshake(_initialize(options))
+        undo.pop_all()  # from here on close() gives everything back
+    return connection
+
+
+def _connect(
+    options: Options,
+    marker: str,
+    session_id: str | None,
+    session: Callable[[], Any],
+    undo: contextlib.ExitStack,
 ) -> Connection:
     program = find_program(options.cli_path, os.environ)
     files = SpillFiles()
     undo.callback(files.close)
-    marker = orphans.new_marker()
     cwd = os.fspath(options.cwd) if options.cwd is not None else None
 
     def find_version() -> str | None:
@@ -113,15 +185,8 @@ def _start(
         _check_supported(options, find_version(), redact_command(program.command))
     argv = build_command(options, program, files, session_id=_chosen_id(options, session_id))
     stderr = StderrLines(options.stderr)
-    guarded = options.orphan_guard and options.spawn is None
-    if guarded:
-        undo.callback(orphans.release, marker)
     transport = _spawn(options, argv, build_environment(options, os.environ, marker=marker), cwd, stderr)
     undo.callback(_end, transport)
-    if guarded:
-        # While the program starts. If we die before that, it sees the end of its input with nothing to do yet, and all
-        # measured versions end by themselves then; what outlives us is a turn at work.
-        orphans.guard(marker)
     _, hooks = register_hooks(options.hooks, options.hook_timeout)
     connection = Connection(
         transport,
@@ -132,12 +197,11 @@ def _start(
         command=redact_command(argv),
         open_file=overflow_file,
         find_version=find_version,
-        belongings=Belongings(marker, guarded, files),
+        belongings=Belongings(marker, options.orphan_guard and options.spawn is None, files),
         session_id=session_id,
         session=session,
     )
     stderr.attach(connection.pool)
-    connection.start()
     return connection
 
 
@@ -172,15 +236,18 @@ def _spawn(
     return SubprocessTransport.spawn(argv, env=environment, cwd=cwd, on_stderr=stderr.feed if stderr.wanted else None)
 
 
-def _initialize(connection: Connection, options: Options) -> InitializeReply:
+def _initialize(options: Options) -> Initialize:
     config, _ = register_hooks(options.hooks, options.hook_timeout)
     fields = initialize_fields(options)
     if config:
         fields["hooks"] = config
-    seconds = initialize_timeout(options, os.environ)
-    connection.gate.handshake = request = Initialize(fields)
+    return Initialize(fields)
+
+
+def _finish(connection: Connection) -> InitializeReply:
+    seconds = initialize_timeout(connection.options, os.environ)
     try:
-        reply: InitializeReply = connection.initialize(request, seconds)
+        return connection.end_handshake(seconds)
     except ProcessExitedError as error:
         raise _initialize_error(f"{error}", connection, error) from error
     except ControlTimeoutError as error:
@@ -191,7 +258,6 @@ def _initialize(connection: Connection, options: Options) -> InitializeReply:
         raise _initialize_error(f"the program refused the handshake: {error.text}", connection) from error
     except ClaudeControlError as error:
         raise _initialize_error(f"the handshake failed: {error}", connection) from error
-    return reply
 
 
 def _initialize_error(
