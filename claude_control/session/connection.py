@@ -12,7 +12,7 @@ import contextlib
 import copy
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claude_control import log
@@ -23,14 +23,15 @@ from claude_control.errors import (
     SessionClosedError,
 )
 from claude_control.options import Options
-from claude_control.process import forks, orphans
+from claude_control.process import forks
 from claude_control.process.bounded import call_bounded
+from claude_control.process.redaction import redact_command
 from claude_control.process.stopping import stop
 from claude_control.process.transport import Exit, SubprocessTransport, Transport
 from claude_control.session.answers import Answers
 from claude_control.session.belongings import Belongings
 from claude_control.session.callbacks import Callbacks
-from claude_control.session.calls import Calls, PendingReply
+from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
 from claude_control.session.exited import exited_error
 from claude_control.session.facts import SessionFacts
@@ -48,7 +49,7 @@ from claude_control.wire import envelope
 from claude_control.wire.framing import LongLine
 from claude_control.wire.hooks import Hook
 from claude_control.wire.inbound import read_request
-from claude_control.wire.requests import Initialize, InitializeReply, Request
+from claude_control.wire.requests import Request
 from claude_control.wire.support import Program
 
 __all__ = ["Connection"]
@@ -76,7 +77,7 @@ class Connection:
         name: str,
         router: Any,
         hooks: Mapping[str, Hook],
-        command: str,
+        argv: Sequence[str],
         open_file: Callable[[], int],
         find_version: Callable[[], str | None],
         belongings: Belongings,
@@ -86,7 +87,7 @@ class Connection:
         self.transport = transport
         self.options = options
         self.name = name
-        self.command = command
+        self._argv = argv
         self.interruptible = Interruptible(self)
         self._owner = os.getpid()
         self.belongings = belongings
@@ -122,7 +123,6 @@ class Connection:
         """Names of callback threads that did not end when the session was closed."""
         self.released = Latch()
         """Set when the program is gone and everything that was held for it is given back."""
-        self._handshake: PendingReply[InitializeReply] | None = None  # while it is waited for
         self._thread = threading.current_thread()  # whoever makes it is the one that reads then
 
     def _make_calls(self) -> Calls:
@@ -167,15 +167,6 @@ class Connection:
             lost_control=self._lost_control,
         )
 
-    def guard(self) -> None:
-        """Have the session's processes ended if this one dies. Before the first read, so before open() is through.
-
-        It is done while the program starts. If we die before that, it sees the end of its input with nothing to do yet,
-        and all measured versions end by themselves then; what outlives us is a turn at work.
-        """
-        if self.belongings.guarded:
-            orphans.guard(self.belongings.marker)
-
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
     def check_alive(self) -> None:
@@ -205,6 +196,11 @@ class Connection:
     def program(self) -> Program:
         """What is known of the running program."""
         return self.gate.program
+
+    @property
+    def command(self) -> str:
+        """The program's command line, for errors."""
+        return redact_command(self._argv)
 
     def phase(self) -> str:
         """Say what the connection is doing, in the words of the errors."""
@@ -354,12 +350,13 @@ class Connection:
 
     def _write_answer(self, line: bytes) -> None:
         try:
-            self.writer.put(line, direct=threading.current_thread() is not self._thread, on_error=self._answer_lost)
+            self.writer.put(line, direct=threading.current_thread() is not self._thread, on_error=self.line_lost)
         except OSError as error:
-            self._answer_lost(error)
+            self.line_lost(error)
             raise
 
-    def _answer_lost(self, error: OSError) -> None:
+    def line_lost(self, error: OSError) -> None:
+        """Take note of a line that could not be written although the program waits for it. Waits for nothing."""
         # A program that no longer reads would wait for its answer for ever, and so would the turn. To see whether it
         # ends by itself takes a moment, and this may be the reader.
         self.pool.submit(lambda: self._input_broken(error))
@@ -370,19 +367,6 @@ class Connection:
         self.fail(ProtocolError(text, raw=line.head, **self._known()))
 
     # -- requests ------------------------------------------------------------------------------------------------------
-
-    def begin_handshake(self, request: Initialize) -> None:
-        """Send initialize. In the thread that then reads."""
-        self._handshake = self.calls.send_first(request, lost=self._answer_lost)
-
-    def end_handshake(self, timeout: float | None) -> InitializeReply:
-        """Wait for the answer to initialize and take over what it says; raises as any call."""
-        handshake, self._handshake = self._handshake, None
-        assert handshake is not None
-        reply = self.calls.finish(handshake, timeout)
-        self.conversation.router.modern = self.reader.messages_late = reply.program.modern
-        self.gate.open(reply.program)
-        return reply
 
     def call(self, request: Request[T], timeout: Any) -> T:
         """Send a request and wait for the answer."""

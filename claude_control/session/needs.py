@@ -9,7 +9,7 @@ from claude_control.process.bounded import call_bounded
 from claude_control.session.capabilities import Capabilities
 from claude_control.session.closing import close_connections
 from claude_control.session.idle import wait_idle, wait_tasks
-from claude_control.session.opening import Opening, shake_hands
+from claude_control.session.opening import Opening
 from claude_control.session.stats import read_stats
 from claude_control.session.turn import Turn
 from claude_control.wire import messages, requests
@@ -25,7 +25,6 @@ __all__ = [
     "close_connections",
     "merge_options",
     "read_stats",
-    "shake_hands",
     "uuid4",
     "wait_idle",
     "wait_tasks",

@@ -36,6 +36,7 @@ from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.process.version import program_version
 from claude_control.session import living
 from claude_control.session.belongings import Belongings, give_back
+from claude_control.session.calls import PendingReply
 from claude_control.session.connection import Connection
 from claude_control.session.exited import SHOWN_WORDS
 from claude_control.session.greeting import Greeting
@@ -44,7 +45,7 @@ from claude_control.session.stderr import StderrLines
 from claude_control.wire.hooks import register_hooks
 from claude_control.wire.requests import Initialize, InitializeReply
 
-__all__ = ["Opening", "shake_hands"]
+__all__ = ["Opening"]
 
 ABANDON_PATIENCE = 0.5
 """Seconds that callbacks get to end when the handshake has failed."""
@@ -61,7 +62,7 @@ class Opening:
     the program and the note of how to undo it.
     """
 
-    __slots__ = ("_error", "_work", "begun", "connection")
+    __slots__ = ("_error", "_handshake", "_work", "begun", "connection")
 
     def __init__(self) -> None:
         self.begun = Latch()
@@ -69,7 +70,8 @@ class Opening:
         self.connection: Connection | None = None
         """Known from then on, unless it failed."""
         self._error: BaseException | None = None
-        self._work: Callable[[], Connection] | None = None
+        self._work: Callable[[], tuple[Connection, PendingReply[InitializeReply]]] | None = None
+        self._handshake: PendingReply[InitializeReply] | None = None
 
     def start(
         self,
@@ -89,8 +91,11 @@ class Opening:
             self._error = SpawnError(text)
             self.begun.set()
 
-    def wait(self) -> Connection:
-        """Return the connection; raises a `StartError`, and then nothing is left running."""
+    def finish(self) -> tuple[Connection, Greeting]:
+        """Wait for the end of the handshake; returns the connection and what the program said.
+
+        Raises a `StartError`, and then nothing is left running.
+        """
         wait_event(self.begun, Deadline(None))
         error, self._error = self._error, None
         try:
@@ -98,35 +103,38 @@ class Opening:
                 raise error
         finally:
             del error  # its traceback holds this frame: the two would keep each other alive
-        assert self.connection is not None
-        return self.connection
+        handshake, self._handshake = self._handshake, None  # the answer is large
+        assert self.connection is not None and handshake is not None
+        try:
+            return self.connection, Greeting(_shake_hands(self.connection, handshake))
+        except Exception:
+            _abandon_apart(self.connection)
+            raise
 
     def _run(self) -> None:
         self._begin()  # keeps nothing of the user's while the thread reads
         if self.connection is not None:
-            self.connection.guard()
+            _guard(self.connection.belongings)
             self.connection.read()
 
     def _begin(self) -> None:
         work, self._work = self._work, None
         assert work is not None
         try:
-            self.connection = work()
+            self.connection, self._handshake = work()
         except BaseException as error:  # raised again by whoever waits
             self._error = error
         self.begun.set()
 
 
-def shake_hands(connection: Connection) -> Greeting:
-    """Complete the handshake and return what the program said.
+def _guard(belongings: Belongings) -> None:
+    """Have the session's processes ended if this one dies. Before the first read, so before open() is through.
 
-    Raises an `InitializeError`, and then nothing is left running.
+    It is done while the program starts. If we die before that, it sees the end of its input with nothing to do yet, and
+    all measured versions end by themselves then; what outlives us is a turn at work.
     """
-    try:
-        return Greeting(_finish(connection))
-    except Exception:
-        _abandon_apart(connection)
-        raise
+    if belongings.guarded:
+        orphans.guard(belongings.marker)
 
 
 def _abandon_apart(connection: Connection) -> None:
@@ -152,16 +160,17 @@ def _start(
     session_id: str | None,
     session: Callable[[], Any],
     on_start: Callable[[Connection], None],
-) -> Connection:
+) -> tuple[Connection, PendingReply[InitializeReply]]:
+    """Start the program and send initialize."""
     with contextlib.ExitStack() as undo:
         connection = _connect(options, marker, session_id, session, undo)
         living.add(connection)
         undo.callback(_abandon, connection)
         on_start(connection)
         # At once, so that the program finds it when it looks for input: to wake a sleeping one would take longer.
-        connection.begin_handshake(_initialize(options))
+        handshake = connection.calls.send_first(_initialize(options), lost=connection.line_lost)
         undo.pop_all()  # from here on close() gives everything back
-    return connection
+    return connection, handshake
 
 
 def _connect(
@@ -194,7 +203,7 @@ def _connect(
         name=marker[:8],
         router=Router(keep_echoes="replay-user-messages" in options.extra_args),
         hooks=hooks,
-        command=redact_command(argv),
+        argv=argv,
         open_file=overflow_file,
         find_version=find_version,
         belongings=Belongings(marker, options.orphan_guard and options.spawn is None, files),
@@ -244,10 +253,10 @@ def _initialize(options: Options) -> Initialize:
     return Initialize(fields)
 
 
-def _finish(connection: Connection) -> InitializeReply:
+def _shake_hands(connection: Connection, handshake: PendingReply[InitializeReply]) -> InitializeReply:
     seconds = initialize_timeout(connection.options, os.environ)
     try:
-        return connection.end_handshake(seconds)
+        reply = connection.calls.finish(handshake, seconds)
     except ProcessExitedError as error:
         raise _initialize_error(f"{error}", connection, error) from error
     except ControlTimeoutError as error:
@@ -258,6 +267,9 @@ def _finish(connection: Connection) -> InitializeReply:
         raise _initialize_error(f"the program refused the handshake: {error.text}", connection) from error
     except ClaudeControlError as error:
         raise _initialize_error(f"the handshake failed: {error}", connection) from error
+    connection.conversation.router.modern = connection.reader.messages_late = reply.program.modern
+    connection.gate.open(reply.program)
+    return reply
 
 
 def _initialize_error(

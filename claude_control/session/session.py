@@ -108,8 +108,7 @@ class Session(Control):
         opening = self._opening = needs.Opening()
         try:
             opening.start(self.options, self._session_id, weakref.ref(self), note)
-            connection = opening.wait()
-            return connection, needs.shake_hands(connection)
+            return opening.finish()
         except InitializeError as error:
             if self._closed:  # by another thread, meanwhile
                 raise SessionClosedError("the session was closed while it was being opened") from error
@@ -120,9 +119,7 @@ class Session(Control):
         opening, starting = self._opening, self._starting
         if starting is not None and not (starting.gate.ready or starting.released.is_set()):
             needs.call_bounded(starting.transport, "kill")
-        if opening is None or not wait_event(opening.begun, Deadline(OPENING_PATIENCE)):
-            return
-        if opening.connection is not None:
+        if opening and wait_event(opening.begun, Deadline(OPENING_PATIENCE)) and opening.connection:
             needs.close_connections([opening.connection], timeout=None)
 
     def close(self, wait: bool = False, timeout: float | None = None, kill_tools: bool = True) -> None:
