@@ -65,7 +65,7 @@ def _climb(mine: Sequence[Connection], deadline: Deadline, *, exiting: bool) -> 
     _end_input(mine, deadline)
     _stop(mine, deadline, threads=not exiting)
     callbacks = deadline.sooner(0.0 if exiting else CALLBACK_PATIENCE)
-    for connection in mine:
+    for connection in reversed(mine):  # the last one first, as its thread ends last: the others are done then
         connection.settle(deadline, callbacks)
     give_back(mine)
 
