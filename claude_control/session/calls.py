@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -128,12 +129,16 @@ class Calls:
             self.pending.pop(reply.request_id)
             raise
 
-    def send_first(self, request: Request[T], lost: Callable[[OSError], object]) -> PendingReply[T]:
+    def send_first(
+        self, request: Request[T], waiter: threading.Lock, lost: Callable[[OSError], object]
+    ) -> PendingReply[T]:
         """Send the first request, which nothing is checked for, from the thread that then reads; `finish()` waits.
 
-        `lost` is told when it cannot be written: what the program's end was is not known before something is read.
+        At the end of the request `waiter` is let go of. `lost` is told when it cannot be written: what the program's
+        end was is not known before something is read.
         """
         reply = PendingReply(self, request)
+        reply.release_too(waiter)
         self.pending.register(reply)
         try:
             line = envelope.request(reply.request_id, encode_body(request))

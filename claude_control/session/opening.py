@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import os
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -50,6 +51,9 @@ __all__ = ["Opening"]
 ABANDON_PATIENCE = 0.5
 """Seconds that callbacks get to end when the handshake has failed."""
 
+FIRST_WAIT = 0.1
+"""Seconds that the opener waits for the whole handshake before it waits for each of its steps, with their limits."""
+
 _METHODS = ("read", "write", "end_input", "wait", "terminate", "kill")  # what every transport has
 
 Initialize().reply({})  # compiles what reads it here, and not while the first open() waits
@@ -62,13 +66,16 @@ class Opening:
     the program and the note of how to undo it.
     """
 
-    __slots__ = ("_error", "_handshake", "_work", "begun", "connection")
+    __slots__ = ("_answered", "_error", "_handshake", "_work", "begun", "connection")
 
     def __init__(self) -> None:
         self.begun = Latch()
         """Set when the program has been started, or could not be."""
         self.connection: Connection | None = None
         """Known from then on, unless it failed."""
+        # Let go of when the handshake is over, or has not begun: who waits for it first is mostly woken only once.
+        self._answered = threading.Lock()
+        self._answered.acquire()
         self._error: BaseException | None = None
         self._work: Callable[[], tuple[Connection, PendingReply[InitializeReply]]] | None = None
         self._handshake: PendingReply[InitializeReply] | None = None
@@ -83,19 +90,21 @@ class Opening:
         """Begin; `on_start` gets the connection as soon as there is one."""
         marker = orphans.new_marker()
         context = contextvars.copy_context()  # callbacks see the opener's context variables
-        self._work = partial(context.run, _start, options, marker, session_id, session, on_start)
+        self._work = partial(context.run, _start, options, marker, session_id, session, on_start, self._answered)
         try:
             OwnThread(target=self._run, name=f"claude-{marker[:8]}-reader", daemon=True).start()
         except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
             text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
             self._error = SpawnError(text)
             self.begun.set()
+            self._answered.release()
 
     def finish(self) -> tuple[Connection, Greeting]:
         """Wait for the end of the handshake; returns the connection and what the program said.
 
         Raises a `StartError`, and then nothing is left running.
         """
+        self._answered.acquire(timeout=FIRST_WAIT)
         wait_event(self.begun, Deadline(None))
         error, self._error = self._error, None
         try:
@@ -125,6 +134,9 @@ class Opening:
         except BaseException as error:  # raised again by whoever waits
             self._error = error
         self.begun.set()
+        if self._error is not None:
+            with contextlib.suppress(RuntimeError):  # it was sent, and failed with the rest
+                self._answered.release()
 
 
 def _guard(belongings: Belongings) -> None:
@@ -160,6 +172,7 @@ def _start(
     session_id: str | None,
     session: Callable[[], Any],
     on_start: Callable[[Connection], None],
+    answered: threading.Lock,
 ) -> tuple[Connection, PendingReply[InitializeReply]]:
     """Start the program and send initialize."""
     with contextlib.ExitStack() as undo:
@@ -168,7 +181,7 @@ def _start(
         undo.callback(_abandon, connection)
         on_start(connection)
         # At once, so that the program finds it when it looks for input: to wake a sleeping one would take longer.
-        handshake = connection.calls.send_first(_initialize(options), lost=connection.line_lost)
+        handshake = connection.calls.send_first(_initialize(options), answered, connection.line_lost)
         undo.pop_all()  # from here on close() gives everything back
     return connection, handshake
 
