@@ -62,6 +62,8 @@ class Loop:
 
     def tick(self) -> None:
         """Do what is due by the clock."""
+        if not (self._polled or self._untold or self._lingering):
+            return  # nearly always
         for watched in list(self._polled):
             self._look_for_exit(watched)
         for watched in [each for each in self._untold if each.tell_reader()]:
@@ -97,6 +99,8 @@ class Loop:
     # -- private ----------------------------------------------------------------------------------------------------
 
     def _timeout(self, timer: float | None) -> float | None:
+        if timer is None and not (self._polled or self._untold or self._lingering):
+            return None
         times = list(self._lingering.values())
         if timer is not None:
             times.append(timer)

@@ -231,8 +231,9 @@ class InputPipe:
         """Close it, which is the end of the program's input; idempotent. A blocked writer gets `BrokenPipeError`."""
         forks.require_owner(self._end.owner, "this pipe")
         self._ended = True  # seen by a blocked writer within a slice
-        with self._busy:
-            self._end.close()
+        if self._end.fd >= 0:
+            with self._busy:
+                self._end.close()
 
     def _push(self, data: bytes | memoryview) -> int:
         if self._ended or self._exited.is_set():

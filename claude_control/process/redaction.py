@@ -9,7 +9,8 @@ from claude_control import log
 
 __all__ = ["redact_command"]
 
-_ID = re.compile(r"--(?:session-id|resume)=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID_FLAGS = ("--session-id=", "--resume=")
+_ID = re.compile(r"--[a-z-]+=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHOWN = 300  # characters of one argument in an error
 # Flags whose values say nothing private; of every other one only the name is shown.
 _OPEN_FLAGS = frozenset(
@@ -29,7 +30,8 @@ def redact_command(argv: Sequence[str]) -> str:
 
 def _shown(argument: str, is_secret: bool) -> str:
     # Sessions are started with the same arguments, but for their ids, which are neither secret nor to be quoted.
-    return argument if not is_secret and _ID.fullmatch(argument) else _made_fit(argument, is_secret)
+    is_id = argument.startswith(_ID_FLAGS) and not is_secret and _ID.fullmatch(argument)
+    return argument if is_id else _made_fit(argument, is_secret)
 
 
 @functools.lru_cache(maxsize=64)

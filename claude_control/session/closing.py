@@ -53,9 +53,9 @@ def close_connections(
         for connection in mine:
             connection.leave_close()
         raise
-    for connection in connections:
+    for connection in set(connections).difference(mine):
         # A callback cannot wait for somebody who waits for it.
-        if connection not in mine and not connection.pool.owns_this_thread():
+        if not connection.pool.owns_this_thread():
             wait_event(connection.released, deadline.sooner(connection.close_bound()))
 
 
