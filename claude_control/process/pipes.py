@@ -114,12 +114,13 @@ class OutputPipe:
             fd = self._end.fd
             if fd < 0 or self._over:
                 return True
+            self._outlived = True  # before the look: whoever takes what is seen there sees the flag then
             poll = select.poll()
             poll.register(fd, select.POLLIN)
             ready = poll.poll(0)
             if ready and ready[0][1] & select.POLLHUP:
+                self._outlived = False
                 return True  # nobody holds it: the reader comes to the end by itself
-            self._outlived = True
             if ready or not _can_wake():
                 return True  # the reader finds output, or looks from time to time, and then sees the flag
             self._woken = True
@@ -264,7 +265,10 @@ def write_quietly(fd: int, data: bytes | memoryview) -> int:
 def _can_wake() -> bool:
     """Tell whether a pipe's reading end can be opened for writing: with /proc, and where no sandbox forbids it."""
     with forks.steady():
-        reading, writing = os.pipe()
+        try:
+            reading, writing = os.pipe()
+        except OSError:  # no descriptors are left; without being woken it works too
+            return False
         try:
             return _put_byte(reading)
         finally:

@@ -90,7 +90,8 @@ class Opening:
         """Begin; `on_start` gets the connection as soon as there is one."""
         marker = orphans.new_marker()
         context = contextvars.copy_context()  # callbacks see the opener's context variables
-        self._work = partial(context.run, _start, options, marker, session_id, session, on_start, self._answered)
+        start = partial(_start, options, marker, session_id, session, on_start, answered=self._answered)
+        self._work = partial(context.run, start)
         try:
             OwnThread(target=self._run, name=f"claude-{marker[:8]}-reader", daemon=True).start()
         except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
@@ -172,6 +173,7 @@ def _start(
     session_id: str | None,
     session: Callable[[], Any],
     on_start: Callable[[Connection], None],
+    *,
     answered: threading.Lock,
 ) -> tuple[Connection, PendingReply[InitializeReply]]:
     """Start the program and send initialize."""
