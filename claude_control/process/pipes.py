@@ -64,6 +64,7 @@ class OutputPipe:
         "_may_grow",
         "_outlived",
         "_over",
+        "_poll",
         "_size",
         "_woken",
     )
@@ -79,6 +80,8 @@ class OutputPipe:
         self._woken = False  # a byte of ours is among the output, or about to be
         self._drain_until: float | None = None  # set when that is noticed
         self._drain_bytes = 0
+        self._poll = select.poll()  # of the thread that reads
+        self._poll.register(end.fd, select.POLLIN)
 
     def read(self) -> bytes:
         """Wait for output and return some; b"" at its end, which is soon after the exit whoever holds the pipe."""
@@ -95,7 +98,7 @@ class OutputPipe:
         """Tell whether `read` would return something at once. Of the thread that reads."""
         if self._end.fd < 0 or self._over or self._closing:
             return False
-        return any(fd == self._end.fd for fd, _ in self._poll.poll(0))
+        return self._has_output(0.0)
 
     def close(self) -> None:
         """Close it; idempotent. While a thread is inside of `read`, that thread closes it when it leaves."""
@@ -170,9 +173,7 @@ class OutputPipe:
 
     def _has_output(self, seconds: float) -> bool:
         """Wait for output, or its end."""
-        poll = select.poll()
-        poll.register(self._end.fd, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
+        return bool(self._poll.poll(seconds * 1000))
 
     def _without_wake(self, data: bytes) -> bytes:
         """Take our byte out. It stands behind all that the program wrote, in an empty pipe, so at the very start."""
