@@ -3,7 +3,9 @@
     python -I -S _watchdog.py HOST_PID HOST_START_TIME
 
 It runs alone, in a session of its own, so it imports next to nothing (the module signal alone would cost 3 ms) and
-needs no newer Python than 3.9. Lines on stdin say which markers live: `+marker`, `-marker`. The host uses `sweep` too.
+needs no newer Python than 3.9. Lines on stdin say which markers live: `+marker`, `-marker`. They are read when the host
+has died, or rings the bell because many have come: to be woken by each would take a session's start the time in which
+this process runs. The host uses `sweep` too.
 """
 
 import _signal  # type: ignore[import-not-found]  # the C part of signal, which typeshed does not list
@@ -20,6 +22,9 @@ GRACE = 1.0
 
 LIMIT = 3.0
 """Seconds after which a sweep gives up: what survives SIGKILL for two seconds sits in the kernel."""
+
+BELL: int = getattr(_signal, "SIGURG", 0)  # there is none on Windows, where this is imported but never used
+"""The signal with which the host asks for the lines to be read. Before this process knows it, it does nothing."""
 
 _HOST_POLL = 0.5  # seconds between looks at the host where there is no pidfd (Linux before 5.3, some sandboxes)
 _SCANS = 3  # at most so many, when processes ended while they were looked at
@@ -165,9 +170,17 @@ class Markers:
         self.live: set[bytes] = set()
         self.at_end = False
         self._rest = b""
+        self._reading = False
 
-    def read(self) -> None:
-        """Take in what has come."""
+    def read(self, *_: object) -> None:
+        """Take in what has come. Also called by the bell, at any place: what is being read already is read on."""
+        if self._reading:
+            return
+        self._reading = True
+        self._read()
+        self._reading = False
+
+    def _read(self) -> None:
         while not self.at_end:
             try:
                 data = os.read(self.fd, _READ_BYTES)
@@ -182,10 +195,11 @@ class Markers:
 def guard(host: Host, markers: Markers) -> None:
     """Wait for the host's death and sweep then; return early when it has no more markers and closed its end."""
     poll = select.poll()
-    poll.register(markers.fd, select.POLLIN)
+    poll.register(markers.fd, 0)  # its end is told all the same
     if host.fd >= 0:
         poll.register(host.fd, select.POLLIN)
     listening = True
+    markers.read()
     while not host.is_dead():
         if markers.at_end and not markers.live:
             return
@@ -204,7 +218,9 @@ def main() -> None:
     # No signal to everybody, from a terminal or a service manager, may take it: it ends with its host, soon after it.
     for name in _IGNORED:
         _signal.signal(getattr(_signal, name), _signal.SIG_IGN)
-    guard(Host(int(sys.argv[1]), os.fsencode(sys.argv[2])), Markers(0))
+    markers = Markers(0)
+    _signal.signal(BELL, markers.read)
+    guard(Host(int(sys.argv[1]), os.fsencode(sys.argv[2])), markers)
     os._exit(0)
 
 

@@ -1,12 +1,11 @@
 """File descriptors with one owner each: closed once, never under somebody who uses them, and in forked children."""
 
 import os
-import threading
 import warnings
 
 from claude_control.process import forks
 
-__all__ = ["Descriptor", "SharedDescriptor", "pipe"]
+__all__ = ["Descriptor", "pipe"]
 
 
 class Descriptor:
@@ -40,25 +39,6 @@ class Descriptor:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {'closed' if self.fd < 0 else self.fd}>"
-
-
-class SharedDescriptor(Descriptor):
-    """A descriptor of several holders, closed when the last lets go."""
-
-    __slots__ = ("_holders", "_holders_lock")
-
-    def __init__(self, fd: int, holders: int) -> None:
-        super().__init__(fd)
-        self._holders_lock = threading.RLock()  # guards _holders; reentrant for signal handlers that close a session
-        self._holders = holders
-
-    def let_go(self) -> None:
-        """Give up one holder's share; each holder calls it once."""
-        with self._holders_lock:
-            self._holders -= 1
-            last = self._holders == 0
-        if last:
-            self.close()
 
 
 def pipe() -> tuple[Descriptor, Descriptor]:

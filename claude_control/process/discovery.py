@@ -36,6 +36,7 @@ _INSTALL = (
     "Install it (`npm install -g @anthropic-ai/claude-code`, or `pip install --no-deps claude-agent-sdk`, which brings"
     f" the program along), put it on PATH, or name it: Options(cli_path=…) or the variable {VARIABLE}."
 )
+_fine: tuple[object, ...] = ()  # the file that was looked at last and is no script: each session starts the same one
 _SHEBANG_BYTES = 256  # what Linux reads of a script's first line
 
 
@@ -139,17 +140,25 @@ class _Search:
 
     def problem(self, path: str) -> str | None:
         """Return why the file cannot be run, None if it can."""
+        global _fine
         try:
-            mode = os.stat(path).st_mode
+            found = os.stat(path)
         except (OSError, ValueError):
             return f"{path} does not exist"
-        if stat.S_ISDIR(mode):
+        if stat.S_ISDIR(found.st_mode):
             return f"{path} is a directory"
         if path.endswith(_SCRIPTS):
             return self.script_problem(path)
+        identity = path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        if identity == _fine:
+            return None
         if not os.access(path, os.X_OK):
             return f"{path} is not executable (chmod +x makes it so)"
-        return self.interpreter_problem(path)
+        shebang = _shebang(path)
+        if shebang:
+            return self.interpreter_problem(path, shebang)
+        _fine = identity
+        return None
 
     def script_problem(self, path: str) -> str | None:
         """Return what is wrong with a JavaScript file, which need not be executable."""
@@ -157,11 +166,9 @@ class _Search:
             return f"{path} cannot be read"
         return None if self.which("node") else f"{path} is run by node, which is not on PATH"
 
-    def interpreter_problem(self, path: str) -> str | None:
+    def interpreter_problem(self, path: str, shebang: Sequence[str]) -> str | None:
         """Return what is wrong with a script's interpreter; if it is missing, the system says that the script is."""
-        interpreter, *arguments = _shebang(path) or ("",)
-        if not interpreter:
-            return None
+        interpreter, *arguments = shebang
         if os.path.basename(interpreter) == "env":
             wanted = next((word for word in arguments if not word.startswith("-") and "=" not in word), None)
             missing = wanted is not None and os.sep not in wanted and self.which(wanted) is None

@@ -47,6 +47,7 @@ class Loop:
         os.set_blocking(self._wake_writing.fd, False)
         self.selector.register(self._wake_reading.fd, selectors.EVENT_READ, self._woken)
         self._polled: set[Watched] = set()  # those without a pidfd
+        self._untold: set[Watched] = set()  # ended, and the reader of the output does not know yet
         self._lingering: dict[Watched, float] = {}  # ended, stderr still open: when it is dropped
 
     def wake(self) -> None:
@@ -61,8 +62,13 @@ class Loop:
 
     def tick(self) -> None:
         """Do what is due by the clock."""
+        if not (self._polled or self._untold or self._lingering):
+            return  # nearly always
         for watched in list(self._polled):
             self._look_for_exit(watched)
+        for watched in [each for each in self._untold if each.tell_reader()]:
+            self._untold.discard(watched)
+            self._forget_if_over(watched)
         if self._lingering:
             now = time.monotonic()
             for watched in [each for each, until in self._lingering.items() if until <= now]:
@@ -93,11 +99,13 @@ class Loop:
     # -- private ----------------------------------------------------------------------------------------------------
 
     def _timeout(self, timer: float | None) -> float | None:
+        if timer is None and not (self._polled or self._untold or self._lingering):
+            return None
         times = list(self._lingering.values())
         if timer is not None:
             times.append(timer)
         now = time.monotonic()
-        if self._polled:
+        if self._polled or self._untold:
             times.append(now + _EXIT_POLL)
         return max(0.0, min(times) - now) if times else None
 
@@ -124,6 +132,8 @@ class Loop:
         if is_open:
             self._lingering[watched] = time.monotonic() + GRACE
         watched.tell_exit()
+        if not watched.tell_reader():
+            self._untold.add(watched)
         self._forget_if_over(watched)
 
     def _keep_polling(self, watched: Watched) -> None:
@@ -137,7 +147,7 @@ class Loop:
         pidfd, watched.pidfd = watched.pidfd, None
         if pidfd is not None:
             self.selector.unregister(pidfd.fd)
-            pidfd.let_go()
+            pidfd.close()
 
     def _close_stderr(self, watched: Watched) -> None:
         self._lingering.pop(watched, None)
@@ -148,6 +158,6 @@ class Loop:
 
     def _forget_if_over(self, watched: Watched) -> None:
         is_open = watched.stderr is not None and watched.stderr.fd >= 0
-        if watched.exit is not None and not is_open:
+        if watched.exit is not None and not is_open and watched not in self._untold:
             self.watched.discard(watched)
             watched.over = True

@@ -36,6 +36,7 @@ SWEEP_GRACE = 1.0
 LINGER = 0.2
 """Seconds that the watchdog stays after the last session, for the next one: its start takes 10 ms of a processor."""
 
+_BELL_BYTES = 16 * 1024  # that the watchdog is sent before it is to read them: a quarter of what the pipe holds
 _KILL_PATIENCE = 2.0  # seconds that a sweep goes on with SIGKILL: what survives that long sits in the kernel
 _END_PATIENCE = 1.0  # seconds that the system gets to end the watchdog, which takes less than one millisecond
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH",)  # an interpreter may need it to start at all; nothing else is passed on
@@ -90,6 +91,7 @@ class _Watchdog:
     def __init__(self, interpreter: str) -> None:
         self.interpreter = interpreter
         self._wanted = True
+        self._unread = 0  # bytes that it has been sent since the bell rang
         self._watched, self._stdin = uninterrupted(lambda: self._start(interpreter), self._undo)
 
     @property
@@ -106,9 +108,14 @@ class _Watchdog:
         """Tell it something, without waiting; False when it is gone or does not listen."""
         data = lines.encode()
         try:
-            return write_quietly(self._stdin.fd, data) == len(data)
+            told = write_quietly(self._stdin.fd, data) == len(data)
         except OSError:  # gone, or stopped for so long that the pipe is full: either way it needs a successor
             return False
+        self._unread += len(data)
+        if self._unread > _BELL_BYTES:
+            self._unread = 0
+            self._watched.signal(_watchdog.BELL)
+        return told
 
     def end(self) -> None:
         """End it, without waiting."""
@@ -134,7 +141,7 @@ class _Watchdog:
                 os.set_blocking(writing.fd, False)
                 pid = launch(argv, env=env, cwd="/", stdin=reading, stdout=None, stderr=None)
             stack.pop_all()
-        watched = Watched(pid, pidfd=open_pidfd(pid, holders=1), on_exit=self._ended)
+        watched = Watched(pid, pidfd=open_pidfd(pid), on_exit=self._ended)
         watch.follow(watched)
         return watched, writing
 

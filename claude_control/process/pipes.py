@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import os
 import select
 import signal
@@ -14,13 +15,16 @@ from collections.abc import Callable
 
 from claude_control.deadline import Latch
 from claude_control.process import forks
-from claude_control.process.descriptors import Descriptor, SharedDescriptor
+from claude_control.process.descriptors import Descriptor
 
 __all__ = ["InputPipe", "OutputPipe"]
 
 READ_BYTES = 64 * 1024
-"""How much is read at once: larger reads cost page faults (34 µs against 61 µs a round trip, 0.6 against 1.1 ms a
-line of 900 KiB)."""
+"""How much is read at once while there is more: larger reads cost page faults (34 µs against 61 µs a round trip, 0.6
+against 1.1 ms a line of 900 KiB)."""
+
+WAITING_BYTES = 4 * 1024
+"""How much is read at once where the read may have to wait: its buffer is held meanwhile, by every idle session."""
 
 PIPE_BYTES = 1024 * 1024
 """How much the pipe is made to hold once a read comes back full: the program then waits for us less often."""
@@ -37,11 +41,12 @@ DRAIN_LIMIT = 1.0
 PIPE_BUF = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
 """Bytes up to which one write is whole or not at all (POSIX promises 512, Linux 4096)."""
 
-_EXIT_SLICE = 0.25  # seconds between looks at the exit where there is no pidfd (macOS, Linux before 5.3)
+_EXIT_SLICE = 0.25  # seconds between looks at the exit where a reader cannot be woken (macOS)
 _ROOM_SLICE = 0.01  # seconds a writer waits for room at a stretch; bounds how long `close` waits for a blocked writer
 _F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032  # Linux; fcntl lacks the names where Python was built on an old system
 _USUAL_BYTES = 64 * 1024  # what a pipe holds where it cannot be asked
 _SIGPIPE, _DEFAULT = int(signal.SIGPIPE), int(signal.SIG_DFL)  # an enum's members take longer to look up
+_WAKE = b"\0"  # stands in no line of JSON
 _NEVER = Latch()  # the exit of nobody, for a pipe that is attached to no program
 
 
@@ -66,7 +71,11 @@ _held_write = _load_held_write()
 
 
 class OutputPipe:
-    """The end from which we read what a program writes to stdout. One thread reads, any thread closes."""
+    """The end from which we read what a program writes to stdout. One thread reads, any thread closes.
+
+    The read itself is the wait, for to ask first costs every message a system call and another round of threads vying
+    for the interpreter. What a grandchild that holds the pipe would keep from its end is woken by a byte of ours.
+    """
 
     __slots__ = (
         "_busy",
@@ -74,12 +83,12 @@ class OutputPipe:
         "_drain_bytes",
         "_drain_until",
         "_end",
-        "_exited",
         "_may_grow",
+        "_outlived",
         "_over",
-        "_pidfd",
         "_poll",
-        "_usual",
+        "_size",
+        "_woken",
     )
 
     def __init__(self, end: Descriptor) -> None:
@@ -88,38 +97,21 @@ class OutputPipe:
         self._closing = False
         self._over = False  # the end has been reported once, and it is final
         self._may_grow = True
-        self._drain_until: float | None = None  # set when the exit is noticed
+        self._size = WAITING_BYTES
+        self._outlived = False  # the program has ended, and somebody else holds the pipe
+        self._woken = False  # a byte of ours is among the output, or about to be
+        self._drain_until: float | None = None  # set when that is noticed
         self._drain_bytes = 0
-        self._exited = _NEVER
-        self._pidfd: SharedDescriptor | None = None
-        self._poll = select.poll()
+        self._poll = select.poll()  # of the thread that reads
         self._poll.register(end.fd, select.POLLIN)
-        # What the poll says while there is output and the program runs; None where it cannot, or has told the exit.
-        self._usual: list[tuple[int, int]] | None = None
-
-    def attach(self, exited: Latch, pidfd: SharedDescriptor | None) -> None:
-        """Say whose output it is, before the first read: the event of the exit, and a share of the pidfd if any."""
-        self._exited = exited
-        self._pidfd = pidfd
-        if pidfd is not None:
-            self._poll.register(pidfd.fd, select.POLLIN)
-            self._usual = [(self._end.fd, select.POLLIN)]
 
     def read(self) -> bytes:
         """Wait for output and return some; b"" at its end, which is soon after the exit whoever holds the pipe."""
         if self._end.fd < 0:  # as it is in a forked child, which thus is told so before any lock is taken
             forks.require_owner(self._end.owner, "this pipe")
         with self._busy:
-            if self._over or self._closing:
-                data = b""
-            elif self._usual is not None and self._poll.poll() == self._usual:
-                data = os.read(self._end.fd, READ_BYTES)  # nearly always
-            else:
-                data = self._read_some()
+            data = b"" if self._over or self._closing else self._read_some()
             self._over = not data
-            if len(data) == READ_BYTES and self._may_grow:
-                self._may_grow = False
-                _enlarge(self._end.fd)
         if self._closing:
             self._close_now()
         return data
@@ -128,7 +120,7 @@ class OutputPipe:
         """Tell whether `read` would return something at once. Of the thread that reads."""
         if self._end.fd < 0 or self._over or self._closing:
             return False
-        return any(fd == self._end.fd for fd, _ in self._poll.poll(0))
+        return self._has_output(0.0)
 
     def close(self) -> None:
         """Close it; idempotent. While a thread is inside of `read`, that thread closes it when it leaves."""
@@ -138,52 +130,78 @@ class OutputPipe:
         if not self._busy.locked():
             self._close_now()
 
+    def note_exit(self) -> bool:
+        """The program has ended, so that only what a grandchild writes can still come. Does not wait.
+
+        Returns False if the reader could not be told, for want of a descriptor: it is to be called again then.
+        """
+        with forks.steady():  # nobody closes the descriptor meanwhile
+            fd = self._end.fd
+            if fd < 0 or self._over:
+                return True
+            self._outlived = True  # before the look: whoever takes what is seen there sees the flag then
+            poll = select.poll()
+            poll.register(fd, select.POLLIN)
+            ready = poll.poll(0)
+            if ready and ready[0][1] & select.POLLHUP:
+                self._outlived = False
+                return True  # nobody holds it: the reader comes to the end by itself
+            if ready or not _can_wake():
+                return True  # the reader finds output, or looks from time to time, and then sees the flag
+            self._woken = True
+            return _put_byte(fd)
+
     # -- private ----------------------------------------------------------------------------------------------------
 
     def _close_now(self) -> None:
         with self._busy:
-            pidfd, self._pidfd = self._pidfd, None
             self._end.close()
-        if pidfd is not None:
-            pidfd.let_go()
 
     def _read_some(self) -> bytes:
-        readable = self._wait() if self._drain_until is None else self._drain(self._drain_until)
-        if not readable:
-            return b""
-        data = os.read(self._end.fd, READ_BYTES)
-        self._drain_bytes -= len(data)
+        while not self._outlived:
+            if not _can_wake() and not self._has_output(_EXIT_SLICE):
+                continue
+            data = self._read_now()
+            if not self._outlived or not data:
+                return data  # nearly always
+            data = self._without_wake(data)
+            if data:
+                return data
+        return self._drain()
+
+    def _read_now(self) -> bytes:
+        data = os.read(self._end.fd, self._size)
+        self._size = WAITING_BYTES if len(data) < WAITING_BYTES else READ_BYTES
+        if self._may_grow and len(data) >= READ_BYTES - WAITING_BYTES:
+            self._may_grow = False
+            _enlarge(self._end.fd)
         return data
 
-    def _wait(self) -> bool:
-        """Wait until there is output or its end; False when the program is gone and nothing more comes."""
+    def _drain(self) -> bytes:
+        """Return some of what is left, waiting a little for it; b"" at the end."""
+        if self._drain_until is None:
+            self._drain_until = time.monotonic() + DRAIN_LIMIT
+            self._drain_bytes = _capacity(self._end.fd)
         while True:
-            ready = self._poll.poll(None if self._pidfd is not None else _EXIT_SLICE * 1000)
-            readable = any(fd == self._end.fd for fd, _ in ready)
-            if self._exit_seen(len(ready) > readable):
-                until = self._start_draining()
-                return readable or self._drain(until)
-            if readable:
-                return True
+            left = self._drain_until - time.monotonic()
+            # What the program itself left is no more than the pipe holds: that much is read however slow the reader is.
+            if (left <= 0 and self._drain_bytes <= 0) or not self._has_output(max(0.0, min(left, SILENCE))):
+                return b""
+            data = self._read_now()
+            self._drain_bytes -= len(data)
+            if not data or (data := self._without_wake(data)):
+                return data
 
-    def _exit_seen(self, by_pidfd: bool) -> bool:
-        return by_pidfd or (self._pidfd is None and self._exited.is_set())
+    def _has_output(self, seconds: float) -> bool:
+        """Wait for output, or its end."""
+        return bool(self._poll.poll(seconds * 1000))
 
-    def _start_draining(self) -> float:
-        if self._pidfd is not None:
-            self._poll.unregister(self._pidfd.fd)
-        self._usual = None
-        self._drain_bytes = _capacity(self._end.fd)
-        self._drain_until = time.monotonic() + DRAIN_LIMIT
-        return self._drain_until
-
-    def _drain(self, until: float) -> bool:
-        """Wait a little for what is left; False at the end."""
-        left = until - time.monotonic()
-        # What the program itself left is no more than the pipe holds: that much is read however slow the reader is.
-        if left <= 0 and self._drain_bytes <= 0:
-            return False
-        return bool(self._poll.poll(max(0.0, min(left, SILENCE)) * 1000))
+    def _without_wake(self, data: bytes) -> bytes:
+        """Take our byte out. It stands behind all that the program wrote, in an empty pipe, so at the very start."""
+        if self._woken and _WAKE in data:
+            self._woken = False
+            data = data.replace(_WAKE, b"", 1)
+        return data
 
 
 class InputPipe:
@@ -240,8 +258,9 @@ class InputPipe:
         """Close it, which is the end of the program's input; idempotent. A blocked writer gets `BrokenPipeError`."""
         forks.require_owner(self._end.owner, "this pipe")
         self._ended = True  # seen by a blocked writer within a slice
-        with self._busy:
-            self._end.close()
+        if self._end.fd >= 0:
+            with self._busy:
+                self._end.close()
 
     def _push(self, data: bytes | memoryview) -> int:
         if self._ended or self._exited.is_set():
@@ -266,6 +285,36 @@ def write_quietly(fd: int, data: bytes | memoryview) -> int:
         raise
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@functools.cache
+def _can_wake() -> bool:
+    """Tell whether a pipe's reading end can be opened for writing: with /proc, and where no sandbox forbids it."""
+    with forks.steady():
+        try:
+            reading, writing = os.pipe()
+        except OSError:  # no descriptors are left; without being woken it works too
+            return False
+        try:
+            return _put_byte(reading)
+        finally:
+            os.close(reading)
+            os.close(writing)
+
+
+def _put_byte(fd: int) -> bool:
+    """Write a byte into the pipe whose reading end this is, without waiting; returns False if that is impossible."""
+    try:
+        writing = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            os.write(writing, _WAKE)
+        finally:
+            os.close(writing)
+    except BlockingIOError:  # it is full, so that whoever reads is awake
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _enlarge(fd: int) -> None:

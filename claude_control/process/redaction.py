@@ -1,6 +1,7 @@
 """A command line for people: what it says that may be secret is left out."""
 
 import functools
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -8,6 +9,8 @@ from claude_control import log
 
 __all__ = ["redact_command"]
 
+_ID_FLAGS = ("--session-id=", "--resume=")
+_ID = re.compile(r"--[a-z-]+=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHOWN = 300  # characters of one argument in an error
 # Flags whose values say nothing private; of every other one only the name is shown.
 _OPEN_FLAGS = frozenset(
@@ -25,8 +28,14 @@ def redact_command(argv: Sequence[str]) -> str:
     return " ".join(_shown(argument, _names_secret(before[place])) for place, argument in enumerate(argv))
 
 
-@functools.lru_cache(maxsize=64)  # sessions are started with the same arguments, but for their ids
 def _shown(argument: str, is_secret: bool) -> str:
+    # Sessions are started with the same arguments, but for their ids, which are neither secret nor to be quoted.
+    is_id = argument.startswith(_ID_FLAGS) and not is_secret and _ID.fullmatch(argument)
+    return argument if is_id else _made_fit(argument, is_secret)
+
+
+@functools.lru_cache(maxsize=64)
+def _made_fit(argument: str, is_secret: bool) -> str:
     return shlex.quote("…" if is_secret else _redacted(argument))
 
 

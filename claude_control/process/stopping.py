@@ -55,7 +55,9 @@ def _take_step(running: "list[_Ours | _Theirs]", step: str, grace: float) -> "li
     until = Deadline(grace)
     for program in running:
         program.start_waiting(until)
-    left = [program for program in running if not program.has_ended(until)]
+    # The last one first: by the time it has ended most others have too, and are not waited for one by one.
+    left = [program for program in reversed(running) if not program.has_ended(until)]
+    left.reverse()
     if left:
         _log.info("process.outlived_step", step=step, seconds=grace, programs=len(left))
     return left

@@ -178,10 +178,10 @@ class SubprocessTransport:
         finally:
             _close(theirs)  # so that the pipes end with the program
         stdin, stdout, stderr = ours
-        pidfd = open_pidfd(pid, holders=2)  # the watch and the reader
-        watched = Watched(pid, pidfd=pidfd, stderr=stderr, on_stderr=on_stderr, on_exit=on_exit)
         output, input_ = OutputPipe(stdout), InputPipe(stdin)
-        output.attach(watched.exited, pidfd)
+        watched = Watched(
+            pid, pidfd=open_pidfd(pid), stderr=stderr, stdout=output, on_stderr=on_stderr, on_exit=on_exit
+        )
         input_.attach(watched.exited)
         transport = cls(watched, input_, output, os.getpid())
         try:
@@ -198,7 +198,7 @@ class SubprocessTransport:
         assert self._watched.stderr is not None
         self._watched.stderr.close()
         if self._watched.pidfd is not None:
-            self._watched.pidfd.let_go()
+            self._watched.pidfd.close()
 
     def __repr__(self) -> str:
         state = self._watched.exit or "running"

@@ -126,44 +126,40 @@ class Watch:
         with self._lock:
             over = self._loop is not loop  # disowned by `_start`
         while not over:
-            departed = self._take(loop)
+            departures, due = self._take()
+            for watched, _ in departures:
+                guarded(functools.partial(loop.drop, watched), "departure")
+            for function in due:
+                guarded(function, "timer")
             loop.tick()
-            over = self._end_if_idle(loop)
-            for event in departed:  # after the decision: whoever waits for it knows whether the thread ends
+            over, timer = self._end_if_idle(loop)
+            for _, event in departures:  # after the decision: whoever waits for it knows whether the thread ends
                 event.set()
             if not over:
-                loop.wait(self._next_timer())
+                loop.wait(timer)
 
-    def _next_timer(self) -> float | None:
-        with self._lock:
-            return self._timers.next
-
-    def _take(self, loop: Loop) -> list[Latch]:
-        """Do what there is to do; returns the events of those who wait for their departure."""
+    def _take(self) -> tuple[list[tuple[Watched, Latch]], list[Callable[[], object]]]:
+        """Return what there is to do: who leaves, and the functions of timers."""
         with self._lock:
             self._woken = False
             departures, self._departures = self._departures, []
-            due = self._timers.due(time.monotonic())
-        for watched, _ in departures:
-            guarded(functools.partial(loop.drop, watched), "departure")
-        for function in due:
-            guarded(function, "timer")
-        return [event for _, event in departures]
+            return departures, self._timers.due(time.monotonic()) if self._timers.next is not None else []
 
     def _has_more(self) -> bool:
         """Whether the thread has something to stay for. Under the lock."""
         assert self._loop is not None
         return bool(self._loop.watched or self._departures or self._timers)
 
-    def _end_if_idle(self, loop: Loop) -> bool:
+    def _end_if_idle(self, loop: Loop) -> tuple[bool, float | None]:
+        """Return whether the thread ends, and when the next timer is due."""
         with self._lock:
             if self._has_more():
-                return False
+                return False, self._timers.next
             # Under the lock: whoever comes next finds no thread, and starts one.
             self._ending, self._thread, self._loop = self._thread, None, None
             self._timers = TimerQueue()
             loop.close()
-        return True
+        return True, None
 
 
 _watch = Watch()

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from claude_control import log
 from claude_control.deadline import Latch
 from claude_control.process import forks
-from claude_control.process.descriptors import Descriptor, SharedDescriptor
+from claude_control.process.descriptors import Descriptor
 from claude_control.process.exits import Exit
+from claude_control.process.pipes import OutputPipe
 
 __all__ = ["Watched", "open_pidfd"]
 
@@ -33,6 +34,7 @@ class Watched:
         "_on_stderr",
         "_owner",
         "_pid_lock",
+        "_stdout",
         "_tail",
         "_truncated",
         "exit",
@@ -47,8 +49,9 @@ class Watched:
         self,
         pid: int,
         *,
-        pidfd: SharedDescriptor | None,
+        pidfd: Descriptor | None,
         stderr: Descriptor | None = None,
+        stdout: OutputPipe | None = None,
         on_stderr: Callable[[bytes], None] | None = None,
         on_exit: Callable[[Exit], None] | None = None,
     ) -> None:
@@ -62,6 +65,7 @@ class Watched:
         # handlers that close a session.
         self._pid_lock = threading.RLock()
         self._owner = os.getpid()
+        self._stdout = stdout
         self._on_stderr = on_stderr
         self._on_exit = on_exit
         self._tail = b""
@@ -130,6 +134,10 @@ class Watched:
                 self.exit = Exit(None)  # somebody else in this process was faster, or SIGCHLD is ignored
             return self.exit is not None
 
+    def tell_reader(self) -> bool:
+        """Let whoever reads its stdout know that it has ended; returns False if that is to be tried again."""
+        return self._stdout is None or self._stdout.note_exit()
+
     def tell_exit(self) -> None:
         """Let everybody know that the process has ended."""
         assert self.exit is not None
@@ -187,13 +195,13 @@ class Watched:
         return f"<Watched {self.pid} {self.exit or 'running'}>"
 
 
-def open_pidfd(pid: int, holders: int) -> SharedDescriptor | None:
-    """Return a pidfd of a child, shared by so many holders; None where there is none (macOS, Linux before 5.3)."""
+def open_pidfd(pid: int) -> Descriptor | None:
+    """Return a pidfd of a child; None where there is none (macOS, Linux before 5.3)."""
     if not hasattr(os, "pidfd_open"):
         return None
     try:
         with forks.steady():
-            return SharedDescriptor(os.pidfd_open(pid), holders)
+            return Descriptor(os.pidfd_open(pid))
     except OSError:
         # Refused by the kernel or a sandbox, or the child was collected behind our back: polling finds out.
         return None

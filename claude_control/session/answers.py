@@ -53,6 +53,7 @@ class Answers:
         self._open: dict[str, OpenRequest] = {}
         self._answered: deque[str] = deque(maxlen=REMEMBERED)
         self._over: str | None = None
+        self._told = False  # what follows the end was done to its last step
         self.received = 0
         self.on_end: Callable[[str], object] = lambda _reason: None
         """Called with the reason when the book is closed, after the signals."""
@@ -121,6 +122,8 @@ class Answers:
 
     def end(self, reason: str, *, deny: bool) -> None:
         """Close the book: every open request's signal fires with `reason`; with `deny` its denial is written first."""
+        if self._told:
+            return
         with self._lock:
             self._over = reason
             requests, self._open = list(self._open.values()), {}
@@ -130,6 +133,7 @@ class Answers:
                 self._send(encode(envelope.success(request.request_id, request.denial(f"The session was {reason}."))))
             request.signal.fire(reason)
         self.on_end(reason)
+        self._told = True
 
     @property
     def waiting_for_person(self) -> bool:

@@ -156,6 +156,37 @@ class Calls:
             self._rests[type(request)] = rest
         return rest
 
+    def send_first(
+        self, request: Request[T], waiter: threading.Lock, lost: Callable[[OSError], object]
+    ) -> PendingReply[T]:
+        """Send the first request, which nothing is checked for, from the thread that then reads; `finish()` waits.
+
+        At the end of the request `waiter` is let go of. `lost` is told when it cannot be written: what the program's
+        end was is not known before something is read.
+        """
+        reply = PendingReply(self, request)
+        reply.release_too(waiter)
+        self.pending.register(reply)
+        try:
+            line = envelope.request(reply.request_id, envelope.rest_of_request(encode_body(request)))
+            reply._ticket = self._writer.put(line, on_error=lost)
+        except OSError as error:
+            lost(error)
+        return reply
+
+    def finish(self, reply: PendingReply[T], seconds: float | None) -> T:
+        """Wait for the answer to what was sent before; raises as `call()`."""
+        waiter = threading.Lock()
+        waiter.acquire()
+        try:
+            reply.release_too(waiter)
+            if not reply.done():  # looked at after that: see `Awaited`
+                self._wait(reply, waiter, Deadline(seconds))
+        except BaseException:
+            self.give_up(reply)
+            raise
+        return reply._read()
+
     def post(self, request: Request[Any]) -> None:
         """Send a request whose answer nobody asks for; returns when it is written, or has waited its time for that."""
         reply = self.submit(request)

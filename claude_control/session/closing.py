@@ -53,9 +53,9 @@ def close_connections(
         for connection in mine:
             connection.leave_close()
         raise
-    for connection in connections:
+    for connection in set(connections).difference(mine):
         # A callback cannot wait for somebody who waits for it.
-        if connection not in mine and not connection.pool.owns_this_thread():
+        if not connection.pool.owns_this_thread():
             wait_event(connection.released, deadline.sooner(connection.close_bound()))
 
 
@@ -65,7 +65,7 @@ def _climb(mine: Sequence[Connection], deadline: Deadline, *, exiting: bool) -> 
     _end_input(mine, deadline)
     _stop(mine, deadline, threads=not exiting)
     callbacks = deadline.sooner(0.0 if exiting else CALLBACK_PATIENCE)
-    for connection in mine:
+    for connection in reversed(mine):  # the last one first, as its thread ends last: the others are done then
         connection.settle(deadline, callbacks)
     give_back(mine)
 

@@ -12,7 +12,7 @@ import contextlib
 import copy
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claude_control import log
@@ -25,6 +25,7 @@ from claude_control.errors import (
 from claude_control.options import Options
 from claude_control.process import forks
 from claude_control.process.bounded import call_bounded
+from claude_control.process.redaction import redact_command
 from claude_control.process.stopping import stop
 from claude_control.process.transport import Exit, SubprocessTransport, Transport
 from claude_control.session.answers import Answers
@@ -48,7 +49,7 @@ from claude_control.wire import envelope
 from claude_control.wire.framing import LongLine
 from claude_control.wire.hooks import Hook
 from claude_control.wire.inbound import read_request
-from claude_control.wire.requests import Initialize, InitializeReply, Request
+from claude_control.wire.requests import Request
 from claude_control.wire.support import Program
 
 __all__ = ["Connection"]
@@ -76,7 +77,7 @@ class Connection:
         name: str,
         router: Any,
         hooks: Mapping[str, Hook],
-        command: str,
+        argv: Sequence[str],
         open_file: Callable[[], int],
         find_version: Callable[[], str | None],
         belongings: Belongings,
@@ -86,7 +87,7 @@ class Connection:
         self.transport = transport
         self.options = options
         self.name = name
-        self.command = command
+        self._argv = argv
         self.interruptible = Interruptible(self)
         self._owner = os.getpid()
         self.belongings = belongings
@@ -122,7 +123,7 @@ class Connection:
         """Names of callback threads that did not end when the session was closed."""
         self.released = Latch()
         """Set when the program is gone and everything that was held for it is given back."""
-        self._thread = threading.Thread(target=self._read, name=f"claude-{name}-reader", daemon=True)
+        self._thread = threading.current_thread()  # whoever makes it is the one that reads then
 
     def _make_calls(self) -> Calls:
         return Calls(
@@ -166,10 +167,6 @@ class Connection:
             lost_control=self._lost_control,
         )
 
-    def start(self) -> None:
-        """Start reading. The last thing that is done, for the reader uses everything else."""
-        self._thread.start()
-
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
     def check_alive(self) -> None:
@@ -200,6 +197,11 @@ class Connection:
     def program(self) -> Program:
         """What is known of the running program."""
         return self.gate.program
+
+    @property
+    def command(self) -> str:
+        """The program's command line, for errors."""
+        return redact_command(self._argv)
 
     def phase(self) -> str:
         """Say what the connection is doing, in the words of the errors."""
@@ -262,14 +264,15 @@ class Connection:
 
     def join(self, deadline: Deadline) -> bool:
         """Wait for the reader to end; False when the time is up first."""
-        if self._thread is threading.current_thread() or self._thread.ident is None:
+        if self._thread is threading.current_thread():
             return True
         self._thread.join(deadline.remaining())
         return not self._thread.is_alive()
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Read to the end of the output. In the thread that has made the connection."""
         try:
             self.reader.run()
         except ClaudeControlError as error:
@@ -348,12 +351,13 @@ class Connection:
 
     def _write_answer(self, line: bytes) -> None:
         try:
-            self.writer.put(line, threading.get_ident() != self._thread.ident, self._answer_lost)
+            self.writer.put(line, threading.get_ident() != self._thread.ident, self.line_lost)
         except OSError as error:
-            self._answer_lost(error)
+            self.line_lost(error)
             raise
 
-    def _answer_lost(self, error: OSError) -> None:
+    def line_lost(self, error: OSError) -> None:
+        """Take note of a line that could not be written although the program waits for it. Waits for nothing."""
         # A program that no longer reads would wait for its answer for ever, and so would the turn. To see whether it
         # ends by itself takes a moment, and this may be the reader.
         self.pool.submit(lambda: self._input_broken(error))
@@ -364,13 +368,6 @@ class Connection:
         self.fail(ProtocolError(text, raw=line.head, **self._known()))
 
     # -- requests ------------------------------------------------------------------------------------------------------
-
-    def initialize(self, request: Initialize, timeout: float | None) -> InitializeReply:
-        """Make the handshake."""
-        reply = self.calls.call(request, timeout)
-        self.conversation.router.modern = self.reader.messages_late = reply.program.modern
-        self.gate.open(reply.program)
-        return reply
 
     def call(self, request: Request[T], timeout: Any) -> T:
         """Send a request and wait for the answer."""

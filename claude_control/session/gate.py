@@ -23,8 +23,6 @@ class Gate:
         self.program = Program(None, modern=True)
         self.ready = False
         """Whether initialize has been answered."""
-        self.handshake: Request[Any] | None = None
-        """The one initialize that passes before that."""
         self._allow_bypass = allow_bypass
         self._find_version = find_version
         self._asked = False
@@ -55,8 +53,6 @@ class Gate:
 
         Returns whether all requests of this kind pass from here on, so that none needs to be checked again.
         """
-        if request is self.handshake:
-            return False
         subtype = request.subtype
         if (
             subtype == "set_permission_mode"

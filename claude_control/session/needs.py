@@ -9,7 +9,7 @@ from claude_control.process.bounded import call_bounded
 from claude_control.session.capabilities import Capabilities
 from claude_control.session.closing import close_connections
 from claude_control.session.idle import wait_idle, wait_tasks
-from claude_control.session.opening import open_apart
+from claude_control.session.opening import Opening
 from claude_control.session.stats import read_stats
 from claude_control.session.turn import Turn
 from claude_control.wire import messages, requests
@@ -17,13 +17,13 @@ from claude_control.wire.prompts import check_prompt
 
 __all__ = [
     "Capabilities",
+    "Opening",
     "Turn",
     "as_request",
     "call_bounded",
     "check_prompt",
     "close_connections",
     "merge_options",
-    "open_apart",
     "read_stats",
     "uuid4",
     "wait_idle",

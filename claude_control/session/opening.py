@@ -3,11 +3,12 @@
 import contextlib
 import contextvars
 import os
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, Latch, wait_event
 from claude_control.errors import (
     ClaudeControlError,
     CLIVersionError,
@@ -36,6 +37,7 @@ from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.process.version import program_version
 from claude_control.session import living
 from claude_control.session.belongings import Belongings, give_back
+from claude_control.session.calls import PendingReply
 from claude_control.session.connection import Connection
 from claude_control.session.exited import SHOWN_WORDS
 from claude_control.session.greeting import Greeting
@@ -44,64 +46,158 @@ from claude_control.session.stderr import StderrLines
 from claude_control.wire.hooks import register_hooks
 from claude_control.wire.requests import Initialize, InitializeReply
 
-__all__ = ["open_apart", "open_connection"]
+__all__ = ["Opening"]
 
 ABANDON_PATIENCE = 0.5
 """Seconds that callbacks get to end when the handshake has failed."""
+
+FIRST_WAIT = 0.1
+"""Seconds that the opener waits for the whole handshake before it waits for each of its steps, with their limits."""
 
 _METHODS = ("read", "write", "end_input", "wait", "terminate", "kill")  # what every transport has
 
 Initialize().reply({})  # compiles what reads it here, and not while the first open() waits
 
 
-def open_connection(
-    options: Options,
-    session_id: str | None,
-    session: Callable[[], Any],
-    on_start: Callable[[Connection], None],
-) -> tuple[Connection, Greeting]:
-    """Start the program and complete the handshake; `on_start` gets the connection before that.
+class Opening:
+    """The start of a program, in a thread of its own that then reads what the program says.
 
-    Raises a `StartError`, and then nothing is left running.
-    """
-    with contextlib.ExitStack() as undo:
-        connection = _start(options, session_id, session, undo)
-        living.add(connection)
-        undo.callback(_abandon, connection)
-        on_start(connection)
-        greeting = Greeting(_initialize(connection, options))
-        undo.pop_all()  # from here on close() gives everything back
-    return connection, greeting
-
-
-def open_apart(opening: "Future[tuple[Connection, Greeting]]", *arguments: Any) -> None:
-    """Do `open_connection(*arguments)` in a thread of its own, and let `opening` have what comes of it.
-
-    In a user's thread Ctrl-C and asynchronous exceptions would land between any two of its steps, such as the start of
+    In a user's thread Ctrl-C and asynchronous exceptions would land between any two of the steps, such as the start of
     the program and the note of how to undo it.
     """
 
+    __slots__ = ("_answered", "_error", "_handshake", "_work", "begun", "connection")
+
+    def __init__(self) -> None:
+        self.begun = Latch()
+        """Set when the program has been started, or could not be."""
+        self.connection: Connection | None = None
+        """Known from then on, unless it failed."""
+        # Let go of when the handshake is over, or has not begun: who waits for it first is mostly woken only once.
+        self._answered = threading.Lock()
+        self._answered.acquire()
+        self._error: BaseException | None = None
+        self._work: Callable[[], tuple[Connection, PendingReply[InitializeReply]]] | None = None
+        self._handshake: PendingReply[InitializeReply] | None = None
+
+    def start(
+        self,
+        options: Options,
+        session_id: str | None,
+        session: Callable[[], Any],
+        on_start: Callable[[Connection], None],
+    ) -> None:
+        """Begin; `on_start` gets the connection as soon as there is one."""
+        marker = orphans.new_marker()
+        context = contextvars.copy_context()  # callbacks see the opener's context variables
+        start = partial(_start, options, marker, session_id, session, on_start, answered=self._answered)
+        self._work = partial(context.run, start)
+        try:
+            OwnThread(target=self._run, name=f"claude-{marker[:8]}-reader", daemon=True).start()
+        except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
+            text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
+            self._error = SpawnError(text)
+            self.begun.set()
+            self._answered.release()
+
+    def finish(self) -> tuple[Connection, Greeting]:
+        """Wait for the end of the handshake; returns the connection and what the program said.
+
+        Raises a `StartError`, and then nothing is left running.
+        """
+        self._answered.acquire(timeout=FIRST_WAIT)
+        wait_event(self.begun, Deadline(None))
+        error, self._error = self._error, None
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # its traceback holds this frame: the two would keep each other alive
+        handshake, self._handshake = self._handshake, None  # the answer is large
+        assert self.connection is not None and handshake is not None
+        try:
+            return self.connection, Greeting(_shake_hands(self.connection, handshake))
+        except Exception:
+            _abandon_apart(self.connection)
+            raise
+
+    def _run(self) -> None:
+        self._begin()  # keeps nothing of the user's while the thread reads
+        if self.connection is not None:
+            _guard(self.connection.belongings)
+            self.connection.read()
+
+    def _begin(self) -> None:
+        work, self._work = self._work, None
+        assert work is not None
+        try:
+            self.connection, self._handshake = work()
+        except BaseException as error:  # raised again by whoever waits
+            self._error = error
+        self.begun.set()
+        if self._error is not None:
+            with contextlib.suppress(RuntimeError):  # it was sent, and failed with the rest
+                self._answered.release()
+
+
+def _guard(belongings: Belongings) -> None:
+    """Have the session's processes ended if this one dies. Before the first read, so before open() is through.
+
+    It is done while the program starts. If we die before that, it sees the end of its input with nothing to do yet, and
+    all measured versions end by themselves then; what outlives us is a turn at work.
+    """
+    if belongings.guarded:
+        orphans.guard(belongings.marker)
+
+
+def _abandon_apart(connection: Connection) -> None:
+    """Undo a connection in a thread that no exception strikes."""
+    done = Latch()
+
     def run() -> None:
         try:
-            opening.set_result(open_connection(*arguments))
-        except BaseException as error:  # raised again by whoever waits
-            opening.set_exception(error)
+            _abandon(connection)
+        finally:
+            done.set()
 
-    context = contextvars.copy_context()  # callbacks see the opener's context variables
     try:
-        OwnThread(target=context.run, args=(run,), name="claude-open", daemon=True).start()
-    except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
-        text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
-        opening.set_exception(SpawnError(text))
+        OwnThread(target=run, name="claude-open", daemon=True).start()
+    except RuntimeError:  # no more threads, or the interpreter is shutting down
+        run()
+    wait_event(done, Deadline(None))
 
 
 def _start(
-    options: Options, session_id: str | None, session: Callable[[], Any], undo: contextlib.ExitStack
+    options: Options,
+    marker: str,
+    session_id: str | None,
+    session: Callable[[], Any],
+    on_start: Callable[[Connection], None],
+    *,
+    answered: threading.Lock,
+) -> tuple[Connection, PendingReply[InitializeReply]]:
+    """Start the program and send initialize."""
+    with contextlib.ExitStack() as undo:
+        connection = _connect(options, marker, session_id, session, undo)
+        living.add(connection)
+        undo.callback(_abandon, connection)
+        on_start(connection)
+        # At once, so that the program finds it when it looks for input: to wake a sleeping one would take longer.
+        handshake = connection.calls.send_first(_initialize(options), answered, connection.line_lost)
+        undo.pop_all()  # from here on close() gives everything back
+    return connection, handshake
+
+
+def _connect(
+    options: Options,
+    marker: str,
+    session_id: str | None,
+    session: Callable[[], Any],
+    undo: contextlib.ExitStack,
 ) -> Connection:
     program = find_program(options.cli_path, os.environ)
     files = SpillFiles()
     undo.callback(files.close)
-    marker = orphans.new_marker()
     cwd = os.fspath(options.cwd) if options.cwd is not None else None
 
     def find_version() -> str | None:
@@ -113,15 +209,8 @@ def _start(
         _check_supported(options, find_version(), redact_command(program.command))
     argv = build_command(options, program, files, session_id=_chosen_id(options, session_id))
     stderr = StderrLines(options.stderr)
-    guarded = options.orphan_guard and options.spawn is None
-    if guarded:
-        undo.callback(orphans.release, marker)
     transport = _spawn(options, argv, build_environment(options, os.environ, marker=marker), cwd, stderr)
     undo.callback(_end, transport)
-    if guarded:
-        # While the program starts. If we die before that, it sees the end of its input with nothing to do yet, and all
-        # measured versions end by themselves then; what outlives us is a turn at work.
-        orphans.guard(marker)
     _, hooks = register_hooks(options.hooks, options.hook_timeout)
     connection = Connection(
         transport,
@@ -129,15 +218,14 @@ def _start(
         name=marker[:8],
         router=Router(keep_echoes="replay-user-messages" in options.extra_args),
         hooks=hooks,
-        command=redact_command(argv),
+        argv=argv,
         open_file=overflow_file,
         find_version=find_version,
-        belongings=Belongings(marker, guarded, files),
+        belongings=Belongings(marker, options.orphan_guard and options.spawn is None, files),
         session_id=session_id,
         session=session,
     )
     stderr.attach(connection.pool)
-    connection.start()
     return connection
 
 
@@ -172,15 +260,18 @@ def _spawn(
     return SubprocessTransport.spawn(argv, env=environment, cwd=cwd, on_stderr=stderr.feed if stderr.wanted else None)
 
 
-def _initialize(connection: Connection, options: Options) -> InitializeReply:
+def _initialize(options: Options) -> Initialize:
     config, _ = register_hooks(options.hooks, options.hook_timeout)
     fields = initialize_fields(options)
     if config:
         fields["hooks"] = config
-    seconds = initialize_timeout(options, os.environ)
-    connection.gate.handshake = request = Initialize(fields)
+    return Initialize(fields)
+
+
+def _shake_hands(connection: Connection, handshake: PendingReply[InitializeReply]) -> InitializeReply:
+    seconds = initialize_timeout(connection.options, os.environ)
     try:
-        reply: InitializeReply = connection.initialize(request, seconds)
+        reply = connection.calls.finish(handshake, seconds)
     except ProcessExitedError as error:
         raise _initialize_error(f"{error}", connection, error) from error
     except ControlTimeoutError as error:
@@ -191,6 +282,8 @@ def _initialize(connection: Connection, options: Options) -> InitializeReply:
         raise _initialize_error(f"the program refused the handshake: {error.text}", connection) from error
     except ClaudeControlError as error:
         raise _initialize_error(f"the handshake failed: {error}", connection) from error
+    connection.conversation.router.modern = connection.reader.messages_late = reply.program.modern
+    connection.gate.open(reply.program)
     return reply
 
 

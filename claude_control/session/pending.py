@@ -35,6 +35,10 @@ class Awaited:
         for waiter in tuple(self._waiters):
             waiter.release()
 
+    def release_too(self, waiter: threading.Lock) -> None:
+        """Let go of a lock at the end, too; the request is not yet written, or the caller looks at the outcome then."""
+        self._waiters.append(waiter)
+
     def _wait(self, deadline: Deadline) -> bool:
         """Wait for the end; returns False when the time is up first."""
         if self._outcome is not None:

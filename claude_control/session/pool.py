@@ -105,6 +105,8 @@ class CallbackPool:
 
         Returns the names of those that would not: they are abandoned.
         """
+        if not self._threads:
+            return []
         here = threading.current_thread()
         while True:  # what waits at the end may still get threads of its own
             others = [thread for thread in list(self._threads) if thread is not here and thread.is_alive()]

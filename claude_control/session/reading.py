@@ -5,7 +5,7 @@ from typing import Any
 
 from claude_control import log
 from claude_control.errors import ClaudeControlError
-from claude_control.process.pipes import READ_BYTES
+from claude_control.process.pipes import READ_BYTES, WAITING_BYTES
 from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.session.inbox import Item, MessageRun, One, Run
 from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine
@@ -18,7 +18,7 @@ _log = log.get(__name__)
 KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
 
-_FAST_BYTES = READ_BYTES // 8  # at least, of a chunk that another one is likely to follow at once
+_FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
 
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.

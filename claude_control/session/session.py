@@ -11,12 +11,11 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from claude_control import loading
-from claude_control.deadline import SLICE, Deadline, wait_future
+from claude_control.deadline import SLICE, Deadline, wait_event
 from claude_control.errors import ConcurrencyError, InitializeError, SessionClosedError
 from claude_control.process import forks
 from claude_control.session.control import Control, Timeout
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from claude_control.session.connection import Connection
     from claude_control.session.greeting import Greeting
     from claude_control.session.ledger import Usage
+    from claude_control.session.opening import Opening
     from claude_control.session.stats import Stats
     from claude_control.session.subscriptions import Subscription
     from claude_control.session.tasks import Task
@@ -64,7 +64,7 @@ class Session(Control):
         self.options = needs.merge_options(options, **fields)
         self._connection: Connection | None = None
         self._starting: Connection | None = None  # while it is being opened
-        self._opening: Future[tuple[Connection, Greeting]] = Future()
+        self._opening: Opening | None = None
         self._greeting: Greeting | None = None
         self._lock = threading.Lock()  # guards the opening: calls from other threads wait for it
         self._owner = os.getpid()
@@ -105,10 +105,10 @@ class Session(Control):
             if self._closed:  # by another thread, while the program was being looked for
                 raise InitializeError("the session was closed")
 
-        needs.open_apart(self._opening, self.options, self._session_id, weakref.ref(self), note)
-        wait_future(self._opening, Deadline(None))
+        opening = self._opening = needs.Opening()
         try:
-            return self._opening.result()
+            opening.start(self.options, self._session_id, weakref.ref(self), note)
+            return opening.finish()
         except InitializeError as error:
             if self._closed:  # by another thread, meanwhile
                 raise SessionClosedError("the session was closed while it was being opened") from error
@@ -116,10 +116,11 @@ class Session(Control):
 
     def _undo_opening(self) -> None:
         """Give back what an open() has, or still makes, whose caller was struck by Ctrl-C."""
-        if not self._opening.done() and self._starting is not None:
-            needs.call_bounded(self._starting.transport, "kill")
-        if wait_future(self._opening, Deadline(OPENING_PATIENCE)) and self._opening.exception() is None:
-            needs.close_connections([self._opening.result()[0]], timeout=None)
+        opening, starting = self._opening, self._starting
+        if starting is not None and not (starting.gate.ready or starting.released.is_set()):
+            needs.call_bounded(starting.transport, "kill")
+        if opening and wait_event(opening.begun, Deadline(OPENING_PATIENCE)) and opening.connection:
+            needs.close_connections([opening.connection], timeout=None)
 
     def close(self, wait: bool = False, timeout: float | None = None, kill_tools: bool = True) -> None:
         """End the session and leave nothing behind. Idempotent, bounded, and allowed in callbacks.

@@ -124,6 +124,8 @@ class Writer:
 
     def flush(self, deadline: Deadline) -> bool:
         """Wait until every line handed over so far is written or dropped; False when the time is up first."""
+        if not self._queue:
+            return True
         with self._lock:
             waiting = list(self._queue)
         return all(ticket.wait(deadline) for ticket in waiting)
@@ -155,6 +157,8 @@ class Writer:
     def _fail(self, error: OSError) -> None:
         with self._lock:
             self._closed = self._closed or error
+            if self._thread is None and not self._queue:
+                return
             dropped = [ticket for ticket in self._queue if not ticket.begun]
             self._queue = deque(ticket for ticket in self._queue if ticket.begun)
             for ticket in dropped:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from claude_control.process.descriptors import Descriptor, SharedDescriptor, pipe
+from claude_control.process.descriptors import Descriptor, pipe
 
 
 def is_open(fd: int) -> bool:
@@ -31,17 +31,6 @@ def test_programs_do_not_inherit_a_pipe() -> None:
     assert [os.get_inheritable(end.fd) for end in ends] == [False, False]
     for end in ends:
         end.close()
-
-
-def test_shared_descriptor_is_closed_by_the_last_holder() -> None:
-    """A shared descriptor stays open until every holder has let go."""
-    reading, writing = os.pipe()
-    shared = SharedDescriptor(reading, holders=2)
-    shared.let_go()
-    assert is_open(reading)
-    shared.let_go()
-    assert not is_open(reading)
-    os.close(writing)
 
 
 def test_dropped_descriptor_is_closed_with_a_warning() -> None:

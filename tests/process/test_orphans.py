@@ -1,12 +1,15 @@
 """No process outlives its session, and none outlives the host."""
 
+import array
 import contextlib
+import fcntl
 import functools
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -384,6 +387,28 @@ def test_stopped_watchdog_is_replaced(marker: str) -> None:
     assert time.monotonic() - start < 10
     successor = the_watchdog(os.getpid())
     assert successor != pid
+
+
+def test_watchdog_reads_what_it_is_told_before_its_pipe_is_full(marker: str) -> None:
+    """A host with thousands of sessions keeps its watchdog, which reads from time to time although nothing dies."""
+    assert orphans.guard(marker)
+    pid = the_watchdog(os.getpid())
+    for _ in range(10):
+        for _ in range(300):  # 20 KiB, a third of what the pipe holds
+            other = orphans.new_marker()
+            assert orphans.guard(other)
+            orphans.release(other)
+        wait_until(lambda: unread() < 16 * 1024)
+    assert the_watchdog(os.getpid()) == pid
+
+
+def unread() -> int:
+    """Return how many bytes wait for the watchdog of this process."""
+    watchdog = orphans._guard._watchdog
+    assert watchdog is not None
+    count = array.array("i", [0])
+    fcntl.ioctl(watchdog._stdin.fd, termios.FIONREAD, count)
+    return count[0]
 
 
 def test_tools_are_found_while_they_change_programs(marker: str) -> None:

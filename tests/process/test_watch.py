@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from claude_control.process import watch
+from claude_control.process import pipes, watch
 from claude_control.process.exits import Exit
 from claude_control.process.transport import SubprocessTransport
 from tests.process.programs import has_watch_thread, hold_watch, python, read_all, read_until, running, sh
@@ -232,6 +232,33 @@ def test_output_ends_without_pidfd(monkeypatch: pytest.MonkeyPatch) -> None:
         start = time.monotonic()
         assert read_all(transport) == b"hi\n"
         assert time.monotonic() - start < 20
+
+
+def test_output_ends_where_the_reader_cannot_be_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On systems without /proc output that a grandchild holds ends soon after the exit as well."""
+    monkeypatch.setattr(pipes, "_can_wake", lambda: False)
+    with running(sh("echo hi; sleep 60 & exit 0")) as transport:
+        start = time.monotonic()
+        assert read_all(transport) == b"hi\n"
+        assert time.monotonic() - start < 20
+
+
+def test_output_ends_when_descriptors_are_scarce(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that cannot be told of the exit at once, because all descriptors are in use, is told later."""
+    tries: list[int] = []
+    put_byte = pipes._put_byte
+
+    def put_some(fd: int) -> bool:
+        tries.append(fd)
+        return len(tries) > 2 and put_byte(fd)
+
+    assert pipes._can_wake()
+    monkeypatch.setattr(pipes, "_put_byte", put_some)
+    with running(sh("echo hi; sleep 60 & exit 0")) as transport:
+        start = time.monotonic()
+        assert read_all(transport) == b"hi\n"
+        assert time.monotonic() - start < 20
+    assert len(tries) == 3
 
 
 def test_many_programs_are_watched_at_once() -> None:

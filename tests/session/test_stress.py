@@ -542,8 +542,9 @@ def test_close_with_full_pipes(scripted_cli: ScriptedCLIFactory, open_scripted: 
     cli.wait_event("note")
     calls: list[Callable[[], object]] = [lambda: session.send("y" * 300_000), lambda: session.set_model("z")]
     senders = [threading.Thread(target=refused, args=(call,)) for call in calls]
-    for sender in senders:
-        sender.start()
+    senders[0].start()
+    wait_until(lambda: session._live().writer._queue)  # behind it the short line waits too, which could go right out
+    senders[1].start()
     wait_until(lambda: len(session._live().writer._queue) >= 2)
     start = time.monotonic()
     session.close()
