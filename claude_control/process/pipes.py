@@ -170,8 +170,10 @@ class OutputPipe:
         return self._drain()
 
     def _read_now(self) -> bytes:
-        data = os.read(self._end.fd, self._size)
-        self._size = WAITING_BYTES if len(data) < WAITING_BYTES else READ_BYTES
+        size = self._size
+        data = os.read(self._end.fd, size)
+        # After that much, more is on its way, and the next read hardly waits.
+        self._size = READ_BYTES if len(data) >= min(size, READ_BYTES // 8) else WAITING_BYTES
         if self._may_grow and len(data) >= READ_BYTES - WAITING_BYTES:
             self._may_grow = False
             _enlarge(self._end.fd)
