@@ -125,8 +125,11 @@ class Reader:
         if begin and (count == 1 or block.count(b"\n" + begin) == count - 1):
             self.frames += count
             self._items.append(_run(block, begin))
+        elif count > 1:
+            self._read_lines(block.split(b"\n"))
         else:
-            self._read_lines(block.split(b"\n") if count > 1 else [block])
+            self.frames += 1
+            self._read_line(block)
 
     def _read_lines(self, lines: Sequence[bytes | LongLine]) -> None:
         self.frames += len(lines)
@@ -162,7 +165,8 @@ class Reader:
         elif frame.get("type") not in _CONTROL:
             self._items.append((len(line), frame, line))
         else:
-            self._hand_over()
+            if self._items:
+                self._hand_over()
             self._read_control(line, frame)
 
     def _read_control(self, line: bytes, frame: dict[str, Any]) -> None:
