@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import functools
 import os
 import select
 import signal
@@ -47,6 +46,7 @@ _F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032  # Linux; fcntl lacks the names where 
 _USUAL_BYTES = 64 * 1024  # what a pipe holds where it cannot be asked
 _SIGPIPE, _DEFAULT = int(signal.SIGPIPE), int(signal.SIG_DFL)  # an enum's members take longer to look up
 _WAKE = b"\0"  # stands in no line of JSON
+_wakes: bool | None = None  # whether a reader can be woken, once that is known
 _NEVER = Latch()  # the exit of nobody, for a pipe that is attached to no program
 
 
@@ -146,10 +146,11 @@ class OutputPipe:
             if ready and ready[0][1] & select.POLLHUP:
                 self._outlived = False
                 return True  # nobody holds it: the reader comes to the end by itself
-            if ready or not _can_wake():
+            can = _can_wake()
+            if ready or can is False:
                 return True  # the reader finds output, or looks from time to time, and then sees the flag
             self._woken = True
-            return _put_byte(fd)
+            return bool(can and _put_byte(fd))
 
     # -- private ----------------------------------------------------------------------------------------------------
 
@@ -289,23 +290,31 @@ def write_quietly(fd: int, data: bytes | memoryview) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@functools.cache
-def _can_wake() -> bool:
-    """Tell whether a pipe's reading end can be opened for writing: with /proc, and where no sandbox forbids it."""
-    with forks.steady():
-        try:
-            reading, writing = os.pipe()
-        except OSError:  # no descriptors are left; without being woken it works too
-            return False
-        try:
-            return _put_byte(reading)
-        finally:
-            os.close(reading)
-            os.close(writing)
+def _can_wake() -> bool | None:
+    """Tell whether a pipe's reading end can be opened for writing: with /proc, and where no sandbox forbids it.
+
+    None: not just now, for want of descriptors.
+    """
+    global _wakes
+    if _wakes is None:
+        with forks.steady():
+            try:
+                reading, writing = os.pipe()
+            except OSError:
+                return None
+            try:
+                _wakes = _put_byte(reading)
+            finally:
+                os.close(reading)
+                os.close(writing)
+    return _wakes
 
 
-def _put_byte(fd: int) -> bool:
-    """Write a byte into the pipe whose reading end this is, without waiting; returns False if that is impossible."""
+def _put_byte(fd: int) -> bool | None:
+    """Write a byte into the pipe whose reading end this is, without waiting.
+
+    Returns False if that is impossible, None if it is just now, for want of descriptors.
+    """
     try:
         writing = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
@@ -314,8 +323,8 @@ def _put_byte(fd: int) -> bool:
             os.close(writing)
     except BlockingIOError:  # it is full, so that whoever reads is awake
         return True
-    except OSError:
-        return False
+    except OSError as error:
+        return None if error.errno in (errno.EMFILE, errno.ENFILE) else False
     return True
 
 

@@ -1,6 +1,7 @@
 """The prompts, the turns, and the streams that messages go to."""
 
 import copy
+import math
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from claude_control.wire.framing import encode
 __all__ = ["Conversation", "Delivery"]
 
 _OWED = 10_000  # runs and frames that may wait to be noted whatever becomes of them
+_SETTLED_BYTES = 1 << 20  # of runs that the reader notes at a time: that takes some milliseconds
 
 T = TypeVar("T")
 Action = Callable[[], None]
@@ -231,7 +233,7 @@ class Conversation:
                 failure = failure or error
         if delivery.tapped:
             self._tap(delivery.tapped)
-        self._settle_unkept(len(items))
+        self._settle_unkept()
         self._delivering = False  # before it is told
         self.changes.tell()
         if failure is not None:
@@ -245,7 +247,7 @@ class Conversation:
         """
         with self._lock:
             self._ended = turn_error
-            self._notes.settle(self._notes.owed)
+            self._notes.settle(math.inf)
             if self._current is not None:
                 self._current.usage = self._notes.ledger.since_result()
             records = [record for record in (self._current, *self._queue) if record is not None]
@@ -340,18 +342,22 @@ class Conversation:
         record, self._current = self._current, None
         if record is not None:
             if result is not None and needs_evidence(result):
-                self._notes.settle(self._notes.owed)
+                self._notes.settle(math.inf)
             delivery.then(lambda: record.end(result))
 
-    def _settle_unkept(self, added: int) -> None:
-        """Note twice as much as was added, if nobody else may: the turn's reader, for it is not in memory for him.
+    def _settle_unkept(self) -> None:
+        """Note some, more than comes at once, if nobody else may: the turn's reader, for it is not in memory for him.
 
         So what is not noted takes no memory that nothing bounds, and the reader never stops for long.
         """
-        records = (self._notes.oldest, self._notes.newest)
-        if self._notes.owed > _OWED or any(record is not None and not record.inbox.keeps for record in records):
+        notes = self._notes
+        if not notes.owed:
+            return
+        records = (notes.oldest, notes.newest)
+        unkept = any(record is not None and not record.inbox.keeps for record in records)
+        if unkept or notes.bytes > self._inbox_bytes or notes.owed > _OWED:
             with self._lock:
-                self._notes.settle(2 * added)
+                notes.settle(_SETTLED_BYTES)
 
 
 def _hand_over(items: list[Item], stream: Inbox | Newest) -> None:

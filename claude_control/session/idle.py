@@ -57,6 +57,7 @@ def follow(connection: "Connection", deadline: Deadline) -> Iterator[Message]:
         seen, seconds = changes.count, _until_idle(connection)  # before the take: all that led to it is there
         try:
             batch = connection.conversation.program.take(Deadline(0.0))
+            connection.conversation.program.handed = []
         except SessionClosedError as ended:
             if seconds is None and isinstance(ended, ProcessExitedError):
                 raise  # of background work that was cut short nobody else would tell

@@ -58,6 +58,12 @@ Item = One | Run
 class Stream(Protocol):
     """What both policies offer."""
 
+    handed: list[Any]
+    """What `take` has returned; to be emptied by the caller once he has it, or else it is returned again.
+
+    So nothing is lost with a thread that is struck from outside on its way back from there.
+    """
+
     def put(self, items: Sequence[Item]) -> None:
         """Hand items over. Called by the reader; never waits."""
 
@@ -76,6 +82,7 @@ class _Waiting:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # guards everything here and in the subclasses; nobody waits with it
+        self.handed: list[Any] = []
         self._waiters: list[threading.Lock] = []  # one for each thread that waits, let go of once something has come
         self._finished = False
         self._error: Exception | None = None
@@ -90,6 +97,14 @@ class _Waiting:
     def _ready(self) -> bool:
         """Whether there is something to take."""
         raise NotImplementedError
+
+    def _empty(self) -> list[Any] | None:
+        """Return what to return if there is nothing, with the lock held: [], or None at the end."""
+        if not self._finished:
+            return []  # it was taken or discarded just now
+        if self._error is not None:
+            raise self._error
+        return None
 
     def _wake(self) -> None:
         if self._waiters:
@@ -115,10 +130,6 @@ class _Waiting:
                 seconds = deadline.slice()
                 waiter.acquire(timeout=-1 if seconds is None else seconds)
         return True
-
-    def _end(self) -> None:
-        if self._error is not None:
-            raise self._error
 
 
 class Inbox(_Waiting):
@@ -148,24 +159,23 @@ class Inbox(_Waiting):
 
     def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there as one batch."""
-        if not self._wait(deadline):
+        if not self.handed and not self._wait(deadline):
             return []
         with self._lock:
-            if self._items:
-                batch, self._items, self._size = self._items, [], 0
-                return batch
+            if self._items and not self.handed:
+                self.handed, self._items, self._size = self._items, [], 0
+            if self.handed:
+                return self.handed
             spill = self._spill
-            if spill is None and not self._finished:
-                return []  # it was taken or discarded just now
             if spill is None:
-                self._end()
-                return None
+                return self._empty()
         return self._read_back(spill)  # not under the lock: the reader must not wait for a file to be decoded
 
     def discard(self) -> None:
         """Drop what is there and what comes. Takes no lock, since the garbage collector may call it anywhere."""
         self._discarding = True
         self._items = []
+        self.handed = []
         self._spill = None
 
     @property
@@ -218,7 +228,8 @@ class Inbox(_Waiting):
             self._keep([(len(line), line, line) for line in run.lines()])
 
     def _read_back(self, spill: "_Spill") -> list[Any]:
-        batch, spill.position = spill.peek()
+        batch, position = spill.peek()
+        self.handed, spill.position = batch, position
         with self._lock:
             if spill is self._spill and spill.empty:
                 self._spill = None  # the file goes with it
@@ -311,19 +322,17 @@ class Newest(_Waiting):
 
     def take(self, deadline: Deadline) -> list[Any] | None:
         """Return what is there as one batch."""
-        if not self._wait(deadline):
+        if not self.handed and not self._wait(deadline):
             return []
         with self._lock:
-            if not self._items:
-                if not self._finished:
-                    return []  # it was taken just now
-                self._end()
-                return None
-            batch: list[Any] = [MessagesDropped(count=self._dropped)] if self._dropped else []
-            batch += [item[1] for item in self._items]
-            self._items.clear()
-            self._size = self._dropped = 0
-            return batch
+            if not self._items and not self.handed:
+                return self._empty()
+            if not self.handed:
+                batch: list[Any] = [MessagesDropped(count=self._dropped)] if self._dropped else []
+                batch += [item[1] for item in self._items]
+                left: deque[tuple[int, Any]] = deque()
+                self.handed, self._items, self._size, self._dropped = batch, left, 0, 0
+            return self.handed
 
     def _ready(self) -> bool:
         return bool(self._items)

@@ -18,6 +18,16 @@ __all__ = ["Notes"]
 Frame = dict[str, Any]
 
 
+class _OwedFrame:
+    """A frame that is to be noted; `noted` as of a run."""
+
+    __slots__ = ("frame", "noted")
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.noted = False
+
+
 class Notes:
     """Not thread-safe: the caller holds a lock.
 
@@ -29,7 +39,10 @@ class Notes:
         self._decode = decode
         self.newest: TurnRecord | None = None
         """The turn of the newest run, if it is not yet noted."""
-        self._owed: deque[tuple[TurnRecord | None, MessageRun | Frame]] = deque()  # begins with a run, if with anything
+        self.bytes = 0
+        """The size of the runs that are not yet noted."""
+        # Begins with a run, if with anything.
+        self._owed: deque[tuple[TurnRecord | None, MessageRun | _OwedFrame]] = deque()
 
     @property
     def owed(self) -> int:
@@ -44,28 +57,35 @@ class Notes:
     def add(self, record: TurnRecord | None, frame: Frame) -> None:
         """Note a frame: for the account, or for a turn one of its messages, or for both of them the turn's result."""
         if self._owed:
-            self._owed.append((record, frame))
+            self._owed.append((record, _OwedFrame(frame)))
         else:
-            self._note(record, frame)
+            self._note(record, _OwedFrame(frame))
 
     def owe(self, record: TurnRecord, run: MessageRun) -> None:
         """Note a run of messages later."""
         self._owed.append((record, run))
+        self.bytes += len(run.block)
         self.newest = record
 
-    def settle(self, most: int) -> None:
-        """Note what has been owed longest: so many runs, and the frames up to the next one."""
+    def settle(self, most: float) -> None:
+        """Note what has been owed longest: runs of so many bytes, at least one if any, and the frames behind them."""
         while self._owed:
             record, thing = self._owed[0]
-            if isinstance(thing, dict):
-                self._note(record, thing)
+            if isinstance(thing, MessageRun):
+                if not thing.noted:
+                    if most <= 0:
+                        return
+                    most -= len(thing.block)
+                    self._note_run(record, thing, [self._decode(line) for line in thing.lines()])
             elif not thing.noted:
-                if most <= 0:
-                    return
-                most -= 1
-                self._note_run(record, thing, [self._decode(line) for line in thing.lines()])
-            self._owed.popleft()
+                self._note(record, thing)
+            self._drop_first()
         self.newest = None
+
+    def _drop_first(self) -> None:
+        self._owed.popleft()
+        if not self._owed:
+            self.bytes = 0  # exactly, whatever was struck
 
     def settle_run(self, run: MessageRun, frames: list[Frame | None]) -> None:
         """Note a run that was decoded, and whatever is owed from before it."""
@@ -77,16 +97,19 @@ class Notes:
                 self.settle(1)
         self.settle(0)
 
-    def _note(self, record: TurnRecord | None, frame: Frame) -> None:
+    def _note(self, record: TurnRecord | None, owed: _OwedFrame) -> None:
         if record is None:
-            self.ledger.note(frame)
-        elif frame["type"] == "result":
-            record.usage = self.ledger.note(frame)
+            self.ledger.note(owed.frame)
+        elif owed.frame["type"] == "result":
+            record.usage = self.ledger.note(owed.frame)
+        elif owed.frame["type"] == "assistant":
+            record.note_messages([owed.frame], owed)
         else:
-            record.note(frame)
+            record.note(owed.frame)
 
     def _note_run(self, record: TurnRecord | None, run: MessageRun, frames: list[Frame | None]) -> None:
         found = [frame for frame in frames if frame is not None]
         self.ledger.note_messages(found)
         assert record is not None
         record.note_messages(found, run)
+        self.bytes -= len(run.block)

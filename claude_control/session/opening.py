@@ -88,17 +88,24 @@ class Opening:
         on_start: Callable[[Connection], None],
     ) -> None:
         """Begin; `on_start` gets the connection as soon as there is one."""
-        marker = orphans.new_marker()
-        context = contextvars.copy_context()  # callbacks see the opener's context variables
-        start = partial(_start, options, marker, session_id, session, on_start, answered=self._answered)
-        self._work = partial(context.run, start)
+        thread = None
         try:
-            OwnThread(target=self._run, name=f"claude-{marker[:8]}-reader", daemon=True).start()
+            marker = orphans.new_marker()
+            context = contextvars.copy_context()  # callbacks see the opener's context variables
+            start = partial(_start, options, marker, session_id, session, on_start, answered=self._answered)
+            self._work = partial(context.run, start)
+            thread = OwnThread(target=self._run, name=f"claude-{marker[:8]}-reader", daemon=True)
+            thread.start()
         except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
             text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
             self._error = SpawnError(text)
             self.begun.set()
             self._answered.release()
+        except BaseException:  # struck from outside
+            self._work = None  # a thread that has not taken it by now finds nothing to do
+            if thread is None or thread.ident is None:
+                self.begun.set()
+            raise
 
     def finish(self) -> tuple[Connection, Greeting]:
         """Wait for the end of the handshake; returns the connection and what the program said.
@@ -124,14 +131,16 @@ class Opening:
     def _run(self) -> None:
         self._begin()  # keeps nothing of the user's while the thread reads
         if self.connection is not None:
-            _guard(self.connection.belongings)
-            self.connection.read()
+            try:
+                _guard(self.connection)
+            finally:
+                self.connection.read()
 
     def _begin(self) -> None:
         work, self._work = self._work, None
-        assert work is not None
         try:
-            self.connection, self._handshake = work()
+            if work is not None:  # else whoever wanted it was struck
+                self.connection, self._handshake = work()
         except BaseException as error:  # raised again by whoever waits
             self._error = error
         self.begun.set()
@@ -140,14 +149,17 @@ class Opening:
                 self._answered.release()
 
 
-def _guard(belongings: Belongings) -> None:
+def _guard(connection: Connection) -> None:
     """Have the session's processes ended if this one dies. Before the first read, so before open() is through.
 
-    It is done while the program starts. If we die before that, it sees the end of its input with nothing to do yet, and
-    all measured versions end by themselves then; what outlives us is a turn at work.
+    It is done while the program starts. If we die before that, it sees the end of its input when it has begun, with no
+    turn at work, and all measured versions end by themselves then.
     """
+    belongings = connection.belongings
     if belongings.guarded:
         orphans.guard(belongings.marker)
+        if connection.released.is_set():  # by somebody who did not wait for this
+            orphans.release([belongings.marker])
 
 
 def _abandon_apart(connection: Connection) -> None:

@@ -49,6 +49,7 @@ class Subscription:
 
     def _drain(self) -> bool:
         batch = self._stream.take(Deadline(0))
+        self._stream.handed = []
         for item in batch or ():
             if self._closed:
                 return False

@@ -62,14 +62,14 @@ class TurnRecord:
         else:
             self.evidence.note(frame)
 
-    def note_messages(self, frames: Sequence[dict[str, Any]], run: MessageRun | None = None) -> None:
-        """The same for several of the type "assistant", and so for a run, which counts as noted then."""
+    def note_messages(self, frames: Sequence[dict[str, Any]], owed: Any = None) -> None:
+        """The same for several of the type "assistant"; what they were owed as is `noted` then."""
         self.evidence.note_messages(frames)
         texts, text_id = self._newest_texts(frames)
         # With no call in between: a strike from outside leaves this undone or done.
         self._texts, self._text_id = texts, text_id
-        if run is not None:
-            run.noted = True
+        if owed is not None:
+            owed.noted = True
 
     def _newest_texts(self, frames: Sequence[dict[str, Any]]) -> tuple[list[str], object]:
         """Return the texts of the newest message that has some, oldest first, and its id; one frame has one or more."""
@@ -144,7 +144,7 @@ class Consumer:
         self._connection = connection
         self._ready: Iterator[Message] = iter(())  # read, and not yet given
         self._taken: list[Any] = []  # and not yet read, the next one last: things, runs, and parts of them
-        self._reading = threading.Lock()  # held by who reads or waits for more
+        self._reader = 0  # the thread that reads or waits for more
 
     def __iter__(self) -> Iterator[Message]:
         return self
@@ -161,9 +161,14 @@ class Consumer:
 
     def _read_more(self) -> Message:
         """Read the next item or run of lines, waiting for one; returns its first message, and keeps the others."""
-        if not self._reading.acquire(blocking=False):
+        self._connection.check_owner()
+        me = threading.get_ident()
+        if self._reader:
             raise ConcurrencyError("another thread reads these messages; use session.subscribe() for a second reader")
+        self._reader = me  # with no call since the look, so that nobody comes between, and no strike before the try
         try:
+            for message in self._ready:  # another thread has read them since this one looked
+                return message
             while True:
                 if not self._taken:
                     self._take()
@@ -179,7 +184,7 @@ class Consumer:
                 for message in ready:
                     return message
         finally:
-            self._reading.release()
+            self._reader = 0
 
     def _take(self) -> None:
         self._connection.forbid_waiting()
@@ -187,7 +192,8 @@ class Consumer:
             taken = self._stream.take(Deadline(None))
             if taken is None:
                 raise StopIteration
-            self._taken = taken[::-1]
+            taken = taken[::-1]
+            self._taken, self._stream.handed = taken, []  # with no call in between: it is here now, or still there
 
     def _read(self, item: Any) -> list[Message]:
         """Return the messages that an item of the stream stands for."""

@@ -248,9 +248,9 @@ def test_output_ends_when_descriptors_are_scarce(monkeypatch: pytest.MonkeyPatch
     tries: list[int] = []
     put_byte = pipes._put_byte
 
-    def put_some(fd: int) -> bool:
+    def put_some(fd: int) -> bool | None:
         tries.append(fd)
-        return len(tries) > 2 and put_byte(fd)
+        return put_byte(fd) if len(tries) > 2 else None
 
     assert pipes._can_wake()
     monkeypatch.setattr(pipes, "_put_byte", put_some)

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from claude_control.session import inbox as inbox_module
 from claude_control.session.inbox import Inbox, Item, Newest, One, Run, Stream
 from claude_control.wire.framing import Decoder
 from claude_control.wire.messages import BadLine, MessagesDropped
-from tests.threads import strike, together
+from tests.threads import strike, struck, together
 from tests.waiting import wait_until
 
 NOW = Deadline(0)
@@ -77,10 +78,17 @@ def seen(batch: list[Any] | None) -> list[Any]:
     return [decoder.decode(thing) if isinstance(thing, bytes) else thing for thing in things]
 
 
+def take(stream: Stream, deadline: Deadline) -> list[Any] | None:
+    """Take what is there, and keep it."""
+    batch = stream.take(deadline)
+    stream.handed = []
+    return batch
+
+
 def drain(stream: Stream) -> list[Any]:
     """Return everything that is there."""
     found: list[Any] = []
-    while batch := stream.take(NOW):
+    while batch := take(stream, NOW):
         found += seen(batch)
     return found
 
@@ -103,8 +111,8 @@ def test_items_within_the_budget_stay_in_memory(files: Files) -> None:
     inbox, items = Inbox(10_000, files), [item(number, 50) for number in range(50)]
     inbox.put(items[:20])
     inbox.put(items[20:])
-    assert inbox.take(NOW) == frames(items)
-    assert inbox.take(NOW) == []
+    assert take(inbox, NOW) == frames(items)
+    assert take(inbox, NOW) == []
     assert files.opened == []
 
 
@@ -209,7 +217,7 @@ def test_order_holds_whatever_is_taken_when(actions: list[tuple[str, int]], budg
             inbox.put(waiting)
             put, waiting = put + waiting, []
         if action == "take":
-            taken += seen(inbox.take(NOW))
+            taken += seen(take(inbox, NOW))
     assert taken + drain(inbox) == frames(put)
     assert not inbox.spilled
 
@@ -225,7 +233,7 @@ def test_memory_is_bounded(files: Files) -> None:
         waiting = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
         count_seen = 0
-        while batch := inbox.take(NOW):
+        while batch := take(inbox, NOW):
             count_seen += len(seen(batch))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -246,13 +254,13 @@ def taker(stream: Stream, deadline: Deadline) -> tuple[threading.Thread, list[An
     """Start a thread that takes once."""
     taken: list[Any] = []
 
-    def take() -> None:
+    def run_take() -> None:
         try:
-            taken.append(stream.take(deadline))
+            taken.append(take(stream, deadline))
         except BaseException as error:
             taken.append(error)
 
-    thread = threading.Thread(target=take)
+    thread = threading.Thread(target=run_take)
     thread.start()
     return thread, taken
 
@@ -275,10 +283,10 @@ def test_consumer_is_woken(make: Callable[[], Stream]) -> None:
 def test_consumer_stops_waiting_at_its_time(make: Callable[[], Stream]) -> None:
     """A take that gets nothing in time returns an empty batch, which is not the end."""
     stream = make()
-    assert stream.take(NOW) == []
-    assert stream.take(Deadline(0.01)) == []
+    assert take(stream, NOW) == []
+    assert take(stream, Deadline(0.01)) == []
     stream.finish()
-    assert stream.take(NOW) is None
+    assert take(stream, NOW) is None
 
 
 @STREAM
@@ -307,7 +315,7 @@ def drain_until_error(stream: Stream) -> tuple[list[Any], BaseException]:
     found: list[Any] = []
     while True:
         try:
-            batch = stream.take(NOW)
+            batch = take(stream, NOW)
         except ProcessExitedError as error:
             return found, error
         assert batch, "no end is to be seen"
@@ -320,8 +328,8 @@ def test_end_without_an_error_is_none(make: Callable[[], Stream]) -> None:
     stream = make()
     stream.put([item(1)])
     stream.finish()
-    assert stream.take(NOW) == [item(1)[1]]
-    assert stream.take(NOW) is stream.take(Deadline(None)) is None
+    assert take(stream, NOW) == [item(1)[1]]
+    assert take(stream, NOW) is take(stream, Deadline(None)) is None
 
 
 @STREAM
@@ -332,10 +340,10 @@ def test_ctrl_c_leaves_the_stream_usable(make: Callable[[], Stream]) -> None:
     timer = threading.Timer(0.05, signal.pthread_kill, (ident, signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        stream.take(Deadline(None))
+        take(stream, Deadline(None))
     timer.join()
     stream.put([item(1)])
-    assert stream.take(NOW) == [item(1)[1]]
+    assert take(stream, NOW) == [item(1)[1]]
 
 
 @STREAM
@@ -348,7 +356,7 @@ def test_struck_worker_leaves_the_stream_usable(make: Callable[[], Stream]) -> N
     thread.join(10)
     assert [type(error) for error in taken] == [SystemExit]
     stream.put([item(1)])
-    assert stream.take(NOW) == [item(1)[1]]
+    assert take(stream, NOW) == [item(1)[1]]
 
 
 def feed(stream: Stream, count: int) -> None:
@@ -361,7 +369,7 @@ def feed(stream: Stream, count: int) -> None:
 def read_all(stream: Stream) -> list[Any]:
     """Take until the end."""
     found: list[Any] = []
-    while (batch := stream.take(Deadline(10))) is not None:
+    while (batch := take(stream, Deadline(10))) is not None:
         assert batch, "nothing came in time"
         found += seen(batch)
     return found
@@ -385,11 +393,11 @@ def test_discarded_inbox_keeps_nothing(files: Files) -> None:
     inbox.discard()
     assert (inbox.spilled, files.open) == (False, 0)
     inbox.put([item(number) for number in range(10)])
-    assert inbox.take(NOW) == []
+    assert take(inbox, NOW) == []
     cause = ProcessExitedError("gone")
     inbox.finish(cause)
     with pytest.raises(ProcessExitedError):
-        inbox.take(NOW)
+        take(inbox, NOW)
 
 
 def discard_beside(files: Files) -> None:
@@ -399,7 +407,7 @@ def discard_beside(files: Files) -> None:
     numbers = [frame["n"] for frame in found]
     assert numbers == sorted(set(numbers))
     inbox.discard()
-    assert not inbox.take(NOW)
+    assert not take(inbox, NOW)
 
 
 def test_discarding_beside_the_reader_and_the_consumer() -> None:
@@ -414,7 +422,7 @@ def read_some(inbox: Inbox) -> list[Any]:
     """Take until the end, also if nothing comes."""
     found: list[Any] = []
     deadline = Deadline(10)
-    while (batch := inbox.take(deadline)) is not None:
+    while (batch := take(inbox, deadline)) is not None:
         found += batch
         assert not deadline.expired(), "the end never came"
     return found
@@ -437,7 +445,7 @@ def test_full_disk_is_told_to_the_reader(full_device: Callable[[], int]) -> None
     inbox.put([item(1, 50)])
     with pytest.raises(OSError, match="No space left"):
         inbox.put([item(2, 100)])
-    assert inbox.take(NOW) == [item(1, 50)[1]]
+    assert take(inbox, NOW) == [item(1, 50)[1]]
 
 
 def test_file_that_cannot_be_opened_is_told_to_the_reader() -> None:
@@ -451,7 +459,7 @@ def test_file_that_cannot_be_opened_is_told_to_the_reader() -> None:
     for _ in range(2):
         with pytest.raises(PermissionError):
             inbox.put([item(2)])
-    assert inbox.take(NOW) == [item(1)[1]]
+    assert take(inbox, NOW) == [item(1)[1]]
 
 
 # -- the newest --------------------------------------------------------------------------------------------------------
@@ -461,17 +469,17 @@ def test_newest_drops_the_oldest_and_counts() -> None:
     """Beyond the number the oldest go, and a note of how many stands where they stood."""
     stream = Newest(10**9, limit=5)
     stream.put([item(number) for number in range(12)])
-    batch = stream.take(NOW)
+    batch = take(stream, NOW)
     assert batch == [MessagesDropped(count=7), *frames([item(number) for number in range(7, 12)])]
     stream.put([item(1)])
-    assert stream.take(NOW) == [item(1)[1]], "the count starts again"
+    assert take(stream, NOW) == [item(1)[1]], "the count starts again"
 
 
 def test_newest_keeps_lines_that_nobody_decoded() -> None:
     """A run of lines is kept and dropped line by line."""
     stream = Newest(1000, limit=3)
     stream.put([item(0), run(1, 2, 3)])
-    assert seen(stream.take(NOW)) == [MessagesDropped(count=1), *seen([run(1, 2, 3)])]
+    assert seen(take(stream, NOW)) == [MessagesDropped(count=1), *seen([run(1, 2, 3)])]
 
 
 def test_newest_drops_by_size() -> None:
@@ -479,19 +487,19 @@ def test_newest_drops_by_size() -> None:
     size = item(0, 100)[0]
     stream = Newest(3 * size)
     stream.put([item(number, 100) for number in range(5)])
-    assert stream.take(NOW) == [MessagesDropped(count=2), *frames([item(number, 100) for number in range(2, 5)])]
+    assert take(stream, NOW) == [MessagesDropped(count=2), *frames([item(number, 100) for number in range(2, 5)])]
     stream.put([item(1), item(2, 10_000)])
-    assert stream.take(NOW) == [MessagesDropped(count=1), item(2, 10_000)[1]]
+    assert take(stream, NOW) == [MessagesDropped(count=1), item(2, 10_000)[1]]
 
 
 def test_ten_thousand_are_kept() -> None:
     """By default the newest 10,000 are there, and one more costs the oldest."""
     stream = Newest(1 << 30)
     stream.put([item(number) for number in range(10_000)])
-    batch = stream.take(NOW)
+    batch = take(stream, NOW)
     assert batch is not None and len(batch) == 10_000
     stream.put([item(number) for number in range(10_001)])
-    batch = stream.take(NOW)
+    batch = take(stream, NOW)
     assert batch is not None
     assert (len(batch), batch[0], batch[1]) == (10_001, MessagesDropped(count=1), item(1)[1])
 
@@ -508,3 +516,24 @@ def test_nothing_of_the_newest_is_lost_uncounted() -> None:
                 assert one["n"] == position
                 position += 1
         assert position == 3000
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Inbox(10_000, Files()), lambda: Inbox(1, Files()), lambda: Newest(10_000)],
+    ids=["inbox", "spilled", "newest"],
+)
+def test_a_take_that_was_struck_loses_nothing(make: Callable[[], Stream]) -> None:
+    """Wherever an exception strikes who takes, the next one gets all of it, once, and no lock is left taken."""
+    number, going = 0, True
+    while going:
+        number += 1
+        stream = make()
+        stream.put([item(1), item(2), item(3)])
+        going = struck(partial(stream.take, NOW), number)
+        stream.finish()
+        found: list[Any] = []
+        while (batch := take(stream, NOW)) is not None:
+            found += seen(batch)
+        assert found == frames([item(1), item(2), item(3)]), number
+    assert number > 5

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from functools import partial
 from typing import Any
 
@@ -9,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_control.deadline import Deadline
 from claude_control.process.spill import overflow_file
+from claude_control.session.conversation import Conversation
 from claude_control.session.inbox import Inbox, MessageRun
 from claude_control.session.ledger import Ledger
 from claude_control.session.notes import Notes
+from claude_control.session.routing import Router
 from claude_control.session.turn import TurnRecord
 from claude_control.wire.framing import Decoder
 from tests.threads import struck
@@ -63,7 +67,7 @@ def test_a_run_is_noted_when_it_is_settled_and_only_once() -> None:
     assert (turn.text, notes.ledger.since_result(), notes.owed) == ("", None, 1)
     for _ in range(2):
         notes.settle_run(lines, decoded(lines))
-        notes.settle(10)
+        notes.settle(math.inf)
     usage = notes.ledger.since_result()
     assert usage is not None
     assert (turn.text, usage.input_tokens, notes.owed) == ("one and two", 1, 0)
@@ -144,7 +148,7 @@ def test_late_notes_are_the_same_as_early_ones(steps: list[tuple[dict[str, Any],
             if frame["type"] != "result":
                 notes.add(late, frame)
         notes.settle(settled)
-    notes.settle(len(steps))
+    notes.settle(math.inf)
     assert (late.text, late.evidence, notes.owed) == (early.text, early.evidence, 0)
     assert (notes.ledger.total(), notes.ledger.since_result()) == (ledger.total(), ledger.since_result())
 
@@ -182,18 +186,43 @@ def test_a_strike_in_the_middle_loses_nothing_and_counts_nothing_twice() -> None
     def fill(notes: Notes, turn: TurnRecord) -> None:
         for each in lines:
             notes.owe(turn, copy.copy(each))
+        notes.add(None, message(2, " as well"))
+        notes.add(turn, message(2, " as well"))
         notes.add(turn, result(0.25))
 
     fill(expected, turn)
-    expected.settle(100)
+    expected.settle(math.inf)
     number = 0
     going = True
     while going:
         number += 1
         notes, its_turn = fresh(), record()
         fill(notes, its_turn)
-        going = struck(partial(notes.settle, 100), number)
-        notes.settle(100)
+        going = struck(partial(notes.settle, math.inf), number)
+        notes.settle(math.inf)
         assert notes.ledger.total() == expected.ledger.total(), number
         assert (its_turn.usage, its_turn.text) == (turn.usage, turn.text), number
     assert number > 100
+
+
+def test_what_nobody_reads_is_noted_within_the_budget() -> None:
+    """However large the messages and however fast they are read, no more bytes than the budget wait to be noted."""
+    decoder, budget = Decoder(), 64 * 1024
+    conversation = Conversation(
+        Router(),
+        inbox_bytes=budget,
+        open_file=overflow_file,
+        decoded=lambda line: [(len(line), decoder.decode(line), line)],
+        decode_message=decoder.decode,
+        tap=lambda items: None,
+    )
+    turn, _ = conversation.ask("hello", "u1", {})
+    conversation.deliver([(1, {"type": "command_lifecycle", "command_uuid": "u1", "state": "started"}, b"")])
+    for number in range(100):
+        conversation.deliver([run(message(number, "x" * 100_000))])
+        assert turn.inbox.take(Deadline(0))
+        turn.inbox.handed = []
+        assert conversation._notes.bytes <= budget
+    usage = conversation.usage_of(turn)
+    assert usage is not None
+    assert usage.input_tokens == 100

@@ -1,11 +1,14 @@
 """What the reader makes of the program's output: odd lines, deltas, and lines over the limit."""
 
+from functools import partial
+
 import pytest
 
 from claude_control import AssistantMessage, Message, ProtocolError, ResultMessage, StreamEvent
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import hang, raw, reply, turn
 from tests.session.conftest import OpenScripted
+from tests.threads import struck
 from tests.waiting import wait_until
 
 
@@ -94,3 +97,33 @@ def test_too_long_control_line_fails_the_session(scripted_cli: ScriptedCLIFactor
     session = open_scripted(scripted_cli(prompts=[turn(raw(long + b'"}}\n'), hang())]), max_line_bytes=100_000)
     with pytest.raises(ProtocolError, match="max_line_bytes"):
         session.ask("hello").result(timeout=10)
+
+
+def test_a_reader_that_comes_late_takes_no_messages_away(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """A thread that finds nothing ready, while another one reads a run, gets the next message of that run."""
+    lines = [delta_line(b"%d" % number) for number in range(5)]
+    session = open_scripted(scripted_cli(prompts=[turn(raw(b"\n".join(lines) + b"\n"), reply("fine"))]))
+    running = session.ask("hello")
+    wait_until(lambda: running.state == "done")
+    seen = []
+    for message in running:
+        seen.append(shown(message))
+        if seen[-1] == "0":
+            seen.append(shown(running._read_more()))  # where the other thread is when the first one has read the run
+    assert [each for each in seen if each.isdigit()] == list("01234")
+
+
+def test_a_struck_reader_leaves_the_turn_readable(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """Wherever an exception strikes who reads, the others can read on, and the result still comes."""
+    lines = b"\n".join(message_line(number, b"%d" % number) for number in range(3)) + b"\n"
+    count = 40
+    session = open_scripted(scripted_cli(prompts=[turn(raw(lines), reply("fine")) for _ in range(count)]))
+    for number in range(1, count):
+        running = session.ask("hello")
+        running._record.done.wait(30)
+        struck(partial(next, running), number)
+        assert isinstance(list(running)[-1], ResultMessage), number
