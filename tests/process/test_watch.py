@@ -254,9 +254,11 @@ def test_output_ends_when_descriptors_are_scarce(monkeypatch: pytest.MonkeyPatch
 
     assert pipes._can_wake()
     monkeypatch.setattr(pipes, "_put_byte", put_some)
-    with running(sh("echo hi; sleep 60 & exit 0")) as transport:
+    with running(sh("echo hi; read line; sleep 60 & exit 0")) as transport:
+        assert transport.read() == b"hi\n"  # so that nothing is in the pipe at the exit
         start = time.monotonic()
-        assert read_all(transport) == b"hi\n"
+        transport.write(b"\n")
+        assert read_all(transport) == b""
         assert time.monotonic() - start < 20
     assert len(tries) == 3
 
