@@ -2,6 +2,7 @@
 
 import ctypes
 import dis
+import gc
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -73,8 +74,9 @@ def struck(work: Callable[[], object], number: int) -> bool:
         if event == "call":
             if not frame.f_globals.get("__name__", "").startswith("claude_control."):
                 return None  # another's: the garbage collector's callbacks, for instance
+            frame.f_trace = trace  # without this and the last line CPython 3.12 and 3.13 do not heed the one between
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
-            sys.settrace(trace)  # CPython 3.12 heeds the line above from then on
+            sys.settrace(trace)
         if event != "opcode":
             return trace
         before, last[frame] = last.get(frame, 0), frame.f_lasti
@@ -85,6 +87,7 @@ def struck(work: Callable[[], object], number: int) -> bool:
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # what raises in a finalizer is printed, and lost
     sys.settrace(trace)
     try:
         work()
@@ -92,4 +95,5 @@ def struck(work: Callable[[], object], number: int) -> bool:
         return True
     finally:
         sys.settrace(before)
+        gc.enable()
     return False

@@ -16,6 +16,7 @@ from claude_control.testing import leaks
 from claude_control.testing.leaks import LeakCheck, add_probe, assert_no_leaks, snapshot
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import unanswered
+from tests.waiting import wait_until
 
 IDLE = [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()"]
 
@@ -171,7 +172,8 @@ def test_children_of_any_thread_are_found() -> None:
     thread.join()
     try:
         assert not leaks._childless()
-        assert leaks._children(os.getpid())[started[0].pid] == " ".join(IDLE)
+        # In the middle of its exec a process has no command line yet.
+        wait_until(lambda: leaks._children(os.getpid())[started[0].pid] == " ".join(IDLE))
     finally:
         started[0].communicate()
 
