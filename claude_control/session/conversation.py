@@ -167,12 +167,14 @@ class Conversation:
         """Return what a turn has spent, so far if it runs."""
         self.settle()
         with self._lock:
+            self._notes.settle(math.inf)  # what came since: the turn's end may be among it
             return self._notes.ledger.since_result() if record is self._current else record.usage
 
     def usage(self) -> Usage | None:
         """Return what the whole session has spent."""
         self.settle()
         with self._lock:
+            self._notes.settle(math.inf)
             return self._notes.ledger.total()
 
     def settle(self) -> None:
