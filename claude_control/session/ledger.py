@@ -129,7 +129,8 @@ class Ledger:
         if name.__class__ is not str or not name or name in self._settled:
             return ""
         get = usage.get if usage.__class__ is dict else {}.get
-        raw: _Raw = str(message.get("model") or ""), tuple(map(get, _TOKENS))
+        model = message.get("model")
+        raw: _Raw = model if model.__class__ is str else "", tuple(map(get, _TOKENS))
         messages = self._older if name in self._older else self._newest
         known = messages.get(name, raw)
         messages[name] = known[0] or raw[0], tuple(map(_larger_count, known[1], raw[1]))

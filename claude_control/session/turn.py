@@ -144,7 +144,7 @@ class Consumer:
         self._connection = connection
         self._ready: Iterator[Message] = iter(())  # read, and not yet given
         self._taken: list[Any] = []  # and not yet read, the next one last: things, runs, and parts of them
-        self._reader = 0  # the thread that reads or waits for more
+        self._reading = False  # whether a thread reads or waits for more
 
     def __iter__(self) -> Iterator[Message]:
         return self
@@ -162,10 +162,9 @@ class Consumer:
     def _read_more(self) -> Message:
         """Read the next item or run of lines, waiting for one; returns its first message, and keeps the others."""
         self._connection.check_owner()
-        me = threading.get_ident()
-        if self._reader:
+        if self._reading:
             raise ConcurrencyError("another thread reads these messages; use session.subscribe() for a second reader")
-        self._reader = me  # with no call since the look, so that nobody comes between, and no strike before the try
+        self._reading = True  # with no call since the look, so that nobody comes between, and no strike before the try
         try:
             for message in self._ready:  # another thread has read them since this one looked
                 return message
@@ -184,7 +183,7 @@ class Consumer:
                 for message in ready:
                     return message
         finally:
-            self._reader = 0
+            self._reading = False
 
     def _take(self) -> None:
         self._connection.forbid_waiting()

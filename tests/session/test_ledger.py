@@ -201,3 +201,13 @@ def test_samples_of_real_programs_can_be_counted() -> None:
         if sample.raw["type"] in COUNTED:
             usage = Ledger().note(sample.raw)
             assert (usage is not None) == (sample.raw["type"] == "result"), str(sample)
+
+
+@pytest.mark.parametrize("model", [3, {"a": 1}, None, ["b"]])
+def test_a_model_that_is_no_text_has_no_part(model: object) -> None:
+    """Tokens of a message whose model is no text count, but for no model."""
+    ledger = Ledger()
+    ledger.note({"type": "assistant", "message": {"id": "m1", "model": model, "usage": {"input_tokens": 4}}})
+    usage = ledger.since_result()
+    assert usage is not None
+    assert (usage.input_tokens, usage.by_model) == (4, {})
