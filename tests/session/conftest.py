@@ -6,6 +6,9 @@ from typing import Any, Protocol
 import pytest
 
 from claude_control import Session, close_all
+from claude_control.process.spill import overflow_file
+from claude_control.session.conversation import Conversation
+from claude_control.session.routing import Router
 from claude_control.testing.scripted_cli import ScriptedCLI
 
 
@@ -27,3 +30,15 @@ def open_scripted() -> Iterator[OpenScripted]:
 
     yield open_
     close_all(sessions, timeout=20)
+
+
+def lone_conversation() -> Conversation:
+    """Return a conversation with no program, whose frames a test delivers itself, decoded."""
+    return Conversation(
+        Router(),
+        inbox_bytes=1000,
+        open_file=overflow_file,
+        decoded=lambda line: [],
+        decode_message=lambda line: None,
+        tap=lambda items: None,
+    )

@@ -17,9 +17,6 @@ from claude_control import (
     query,
     run,
 )
-from claude_control.process.spill import overflow_file
-from claude_control.session.conversation import Conversation
-from claude_control.session.routing import Router
 from claude_control.session.tasks import KEPT, Task, TaskBook
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (
@@ -34,7 +31,7 @@ from claude_control.testing.steps import (
     wait_gate,
     wait_idle,
 )
-from tests.session.conftest import OpenScripted
+from tests.session.conftest import OpenScripted, lone_conversation
 from tests.session.test_ctrl_c import pressing_ctrl_c
 from tests.threads import together
 from tests.waiting import wait_until
@@ -263,14 +260,7 @@ def test_waiting_for_idle_covers_queued_prompts(
 
 def test_nothing_is_at_rest_before_its_messages_are_handed_over() -> None:
     """As long as a chunk's messages and the end of its turn are on their way, the session is not at rest."""
-    conversation = Conversation(
-        Router(),
-        inbox_bytes=1000,
-        open_file=overflow_file,
-        decoded=lambda line: [],
-        decode_message=lambda line: None,
-        tap=lambda items: None,
-    )
+    conversation = lone_conversation()
     record, _ = conversation.ask("hello", "u1", {})
     looks: list[bool] = []
     conversation.on_begin = lambda begun: looks.append(conversation.at_rest())

@@ -22,10 +22,7 @@ from claude_control import (
     query,
     run,
 )
-from claude_control.process.spill import overflow_file
-from claude_control.session.conversation import Conversation
 from claude_control.session.permissions import PendingAnswer
-from claude_control.session.routing import Router
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (
     ask_permission,
@@ -40,7 +37,7 @@ from claude_control.testing.steps import (
     use_tool,
     wait_gate,
 )
-from tests.session.conftest import OpenScripted
+from tests.session.conftest import OpenScripted, lone_conversation
 from tests.waiting import wait_until
 
 ALL = pytest.mark.parametrize("program", ["2.0.75", "2.1.7", "2.1.332"])
@@ -417,14 +414,7 @@ def test_a_late_answer_stops_no_later_turn(
 
 def test_a_stop_hook_of_the_programs_own_turn_ends_none_of_ours() -> None:
     """What a Stop hook answers is about the turn that runs, not about a prompt that waits behind it."""
-    conversation = Conversation(
-        Router(),
-        inbox_bytes=1000,
-        open_file=overflow_file,
-        decoded=lambda line: [],
-        decode_message=lambda line: None,
-        tap=lambda items: None,
-    )
+    conversation = lone_conversation()
     record, _ = conversation.ask("hello", "u1", {})
     conversation.note_stop("Stop")
     assert record.evidence.hooks == set()
