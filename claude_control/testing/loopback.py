@@ -31,7 +31,7 @@ class LoopbackServer(socketserver.TCPServer):
         self.failures: list[Exception] = []
         self._name = name
         self._connections_lock = threading.Lock()
-        self._connections: dict[socket.socket, threading.Thread] = {}  # guarded by the lock
+        self._connections: dict[threading.Thread, socket.socket | None] = {}  # None once served; guarded by the lock
         self._accepting = threading.Thread(target=self._accept, name=f"{name}-accept", daemon=True)
 
     @property
@@ -50,9 +50,10 @@ class LoopbackServer(socketserver.TCPServer):
         self._accepting.join(deadline.remaining())
         self.server_close()
         with self._connections_lock:
-            threads = [self._accepting, *self._connections.values()]
-            for connection in self._connections:
-                _cut(connection)
+            threads = [self._accepting, *self._connections]
+            for connection in self._connections.values():
+                if connection is not None:
+                    _cut(connection)
         for thread in threads:
             thread.join(deadline.remaining())
         return tuple(thread.name for thread in threads if thread.is_alive())
@@ -62,8 +63,9 @@ class LoopbackServer(socketserver.TCPServer):
         name = f"{self._name}-{client_address[1]}"
         thread = threading.Thread(target=self._serve, args=(request, client_address), name=name, daemon=True)
         with self._connections_lock:
-            self._connections[request] = thread
-        thread.start()
+            self._connections = {served: left for served, left in self._connections.items() if served.is_alive()}
+            thread.start()  # it needs the lock before it ends, and is not in the table if it can't be started
+            self._connections[thread] = request
 
     # Private
 
@@ -81,9 +83,10 @@ class LoopbackServer(socketserver.TCPServer):
             self.failures.append(failure)
             _log.error("connection.failed", server=self._name, error=repr(failure))
         finally:
-            # Out of the table before it is closed: the stop only touches sockets that are still open.
+            # Out of the table before it is closed: the stop only touches sockets that are still open. The thread stays
+            # there, for the stop waits for its end, too.
             with self._connections_lock:
-                del self._connections[connection]
+                self._connections[threading.current_thread()] = None
             self.shutdown_request(connection)
 
 

@@ -2,11 +2,14 @@
 
 import socket
 import socketserver
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from claude_control.testing.loopback import LoopbackServer
+from tests.waiting import wait_until
 
 
 class Echo(socketserver.BaseRequestHandler):
@@ -105,3 +108,32 @@ def test_thread_that_does_not_end_is_named() -> None:
         (name,) = server.stop(0.2)
         assert name.startswith("stubborn-")
     release[0]()
+
+
+def test_thread_whose_connection_is_closed_is_waited_for() -> None:
+    """A thread that has nothing left to serve is not gone yet: the stop waits for its end, too."""
+    closed, release = threading.Event(), threading.Event()
+
+    class Slow(LoopbackServer):
+        def shutdown_request(self, request: Any) -> None:
+            super().shutdown_request(request)
+            closed.set()
+            release.wait(10)
+
+    server = Slow("slow", Echo)
+    server.start()
+    connected(server).close()
+    assert closed.wait(10)
+    (name,) = server.stop(0.1)
+    assert name.startswith("slow-")
+    release.set()
+
+
+def test_threads_that_ended_are_not_kept(server: LoopbackServer) -> None:
+    """A server's table of threads is as long as its connections of this moment, and one more, are many."""
+    for _ in range(50):
+        connected(server).close()
+    wait_until(lambda: not any(thread.is_alive() for thread in server._connections))
+    connected(server).close()
+    assert len(server._connections) == 1
+    assert server.stop(5) == ()
