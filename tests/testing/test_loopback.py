@@ -130,7 +130,7 @@ def test_thread_whose_connection_is_closed_is_waited_for() -> None:
 
 
 def test_threads_that_ended_are_not_kept(server: LoopbackServer) -> None:
-    """A server's table of threads is as long as its connections of this moment, and one more, are many."""
+    """The table holds the threads of open connections, and not of all that there ever were."""
     for _ in range(50):
         connected(server).close()
     wait_until(lambda: not any(thread.is_alive() for thread in server._connections))
