@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
+from claude_control.wire.framing import lines_of
 from claude_control.wire.messages import MessagesDropped
 
 __all__ = ["Inbox", "Item", "MessageRun", "Newest", "One", "Run", "Stream"]
@@ -38,7 +39,7 @@ class Run:
 
     def lines(self) -> list[bytes]:
         """Return the lines by themselves."""
-        return self.block.split(b"\n")
+        return lines_of(self.block)
 
 
 class MessageRun(Run):

@@ -16,7 +16,7 @@ import orjson
 from claude_control.errors import OptionsError
 from claude_control.records import frozen
 
-__all__ = ["DELTA", "MESSAGE", "Decoder", "LineSplitter", "LongLine", "encode"]
+__all__ = ["DELTA", "MESSAGE", "Decoder", "LineSplitter", "LongLine", "encode", "lines_of"]
 
 HEAD_BYTES = 256
 """How much of a line that is too long is kept, to say what it was."""
@@ -134,6 +134,12 @@ _loads = orjson.loads
 _ONE_LIST = 128 * 1024  # bytes up to which a block is copied to be decoded as one list
 
 
+def lines_of(block: bytes) -> list[bytes]:
+    """Return the lines of a block that has newlines between them."""
+    # To look for bytes takes a tenth of the time of a split, which for one long line is a third of its decoding.
+    return block.split(b"\n") if b"\n" in block else [block]
+
+
 class Decoder:
     """Turns lines into JSON objects and counts the odd ones.
 
@@ -171,7 +177,7 @@ class Decoder:
         """
         try:
             if len(block) > _ONE_LIST:
-                return [_loads(line) for line in block.split(b"\n")]
+                return [_loads(line) for line in lines_of(block)]
             frames: list[dict[str, Any]] = _loads(b"[" + block.replace(b"\n", b",") + b"]")
         except orjson.JSONDecodeError:
             return None
