@@ -304,7 +304,7 @@ class Conversation:
             for item in self._decoded(line):
                 self._place(item, delivery)
             if self.router.running and self._current is not None and number < len(lines):
-                self._place_run(type(run)(b"\n".join(lines[number:])), delivery)
+                self._place_run(type(run)(b"\n".join(lines[number:]), len(lines) - number), delivery)
                 return
 
     def _place(self, item: One, delivery: Delivery) -> None:

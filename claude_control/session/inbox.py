@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
-from claude_control.wire.framing import lines_of
+from claude_control.wire.framing import cut, lines_of
 from claude_control.wire.messages import MessagesDropped
 
-__all__ = ["Inbox", "Item", "MessageRun", "Newest", "One", "Run", "Stream"]
+__all__ = ["PART_BYTES", "Inbox", "Item", "MessageRun", "Newest", "One", "Run", "Stream"]
 
 One = tuple[int, Any, bytes]
 """A frame or message with its size in bytes before it, and behind it its line, empty for what came on none."""
@@ -25,17 +25,24 @@ One = tuple[int, Any, bytes]
 KEPT_NEWEST = 10_000
 """How many messages that nobody reads are kept."""
 
+PART_BYTES = 12 * 1024
+"""The bytes, up to the end of the line, of a run whose messages exist all at once: some 40 deltas.
+
+The garbage collector comes for every 700 objects; with 200 deltas it took half of the time.
+"""
+
 READ_BACK = 1 << 20
 """Bytes read from the file at once: what is in memory while the consumer catches up."""
 
 
 class Run:
-    """Lines that nobody has decoded yet: a `block` of at least one, with newlines between them."""
+    """Lines that nobody has decoded yet: a `block` of at least one, with newlines between them, and their `count`."""
 
-    __slots__ = ("block",)
+    __slots__ = ("block", "count")
 
-    def __init__(self, block: bytes) -> None:
+    def __init__(self, block: bytes, count: int) -> None:
         self.block = block
+        self.count = count
 
     def lines(self) -> list[bytes]:
         """Return the lines by themselves."""
@@ -47,8 +54,8 @@ class MessageRun(Run):
 
     __slots__ = ("noted",)
 
-    def __init__(self, block: bytes) -> None:
-        super().__init__(block)
+    def __init__(self, block: bytes, count: int) -> None:
+        super().__init__(block, count)
         self.noted = False
 
 
@@ -278,7 +285,7 @@ class _Spill:
                 return [item], (start, index + 1)
             end = min(end, where)
         data = self._read_lines(start, end)
-        return [Run(data[:-1])] if data else [], (start + len(data), index)
+        return [Run(*part) for part in cut(data[:-1], PART_BYTES)] if data else [], (start + len(data), index)
 
     def _read_lines(self, start: int, end: int) -> bytes:
         """Return some whole lines, at least one if there are any."""

@@ -166,7 +166,7 @@ class Ledger:
     def _settle(self, messages: Mapping[str, _Raw]) -> None:
         """Count these no more; may be done twice."""
         self._settled.update(dict.fromkeys(messages))
-        if len(self._settled) > _IDS_KEPT + _GENERATION:
+        if len(self._settled) > 2 * _IDS_KEPT:
             self._settled = dict.fromkeys(list(self._settled)[-_IDS_KEPT:])
 
     def _grown_cost(self, total: Any) -> float | None:

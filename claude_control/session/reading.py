@@ -7,8 +7,8 @@ from claude_control import log
 from claude_control.errors import ClaudeControlError
 from claude_control.process.pipes import READ_BYTES, WAITING_BYTES
 from claude_control.process.transport import SubprocessTransport, Transport
-from claude_control.session.inbox import Item, MessageRun, One, Run
-from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine
+from claude_control.session.inbox import PART_BYTES, Item, MessageRun, One, Run
+from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine, cut
 from claude_control.wire.messages import BadLine, Message, OversizedLine, decode, decode_all
 
 __all__ = ["Reader", "read_item", "read_run"]
@@ -85,11 +85,11 @@ class Reader:
         """Deal with some output, and let go of it before the next wait; returns False at the end."""
         self.bytes_read += len(chunk)
         self._fast = len(chunk) >= _FAST_BYTES
-        found = self._splitter.feed_block(chunk)
-        if found is None:
+        block = self._splitter.feed_block(chunk)
+        if block is None:
             self._read_lines(self._splitter.feed(chunk))
-        elif found[1]:
-            self._read_block(*found)
+        elif block:
+            self._read_block(block)
         return bool(chunk)
 
     def _more(self) -> bool:
@@ -119,13 +119,14 @@ class Reader:
             raise OSError(f"{type(self._transport).__name__}.read() returned {type(chunk).__name__}, not bytes")
         return chunk
 
-    def _read_block(self, block: bytes, count: int) -> None:
-        """Read so many lines with newlines between them: in a stream most blocks are one run."""
+    def _read_block(self, block: bytes) -> None:
+        """Read lines with newlines between them: in a stream most blocks are one run."""
         begin = self._beginning_of(block)
-        if begin and (count == 1 or block.count(b"\n" + begin) == count - 1):
-            self.frames += count
-            self._items.append(_run(block, begin))
-        elif count > 1:
+        runs = _runs(block, begin) if begin else []
+        if runs:
+            self.frames += sum(run.count for run in runs)
+            self._items += runs
+        elif b"\n" in block:
             self._read_lines(block.split(b"\n"))
         else:
             self.frames += 1
@@ -138,7 +139,7 @@ class Reader:
         for line in lines:
             of = b"" if isinstance(line, LongLine) else self._beginning_of(line)
             if run and of is not begin:
-                self._items.append(_run(b"\n".join(run), begin))
+                self._items += _runs(b"\n".join(run), begin)
                 run = []
             if of and isinstance(line, bytes):
                 begin = of
@@ -146,7 +147,7 @@ class Reader:
             else:
                 self._read_line(line)
         if run:
-            self._items.append(_run(b"\n".join(run), begin))
+            self._items += _runs(b"\n".join(run), begin)
 
     def _beginning_of(self, line: bytes) -> bytes:
         """Return what the line begins with if it is one to be handed over as it came, or else an empty text."""
@@ -195,13 +196,16 @@ class Reader:
         return [(len(bad.line), bad, b"")]
 
 
-def _run(block: bytes, begin: bytes) -> Run:
-    return MessageRun(block) if begin is MESSAGE else Run(block)
+def _runs(block: bytes, begin: bytes) -> Sequence[Run]:
+    """Return a block of lines as runs; none if one behind the first begins otherwise."""
+    if begin is MESSAGE:
+        return [MessageRun(*part) for part in cut(block, len(block), begin)]
+    return [Run(*part) for part in cut(block, PART_BYTES, begin)]
 
 
 def read_run(run: Run, decoder: Decoder) -> tuple[list[Message], list[dict[str, Any] | None]]:
     """Return the messages of a run, and their frames: None for a line that is no JSON object."""
-    frames = decoder.decode_block(run.block)
+    frames = decoder.decode_block(run.block, run.count)
     if frames is not None:
         return decode_all(frames), [*frames]
     lines = run.lines()

@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Turn", "TurnRecord"]
 
-PART_BYTES = 12 * 1024
-"""The bytes, up to the end of the line, of a run whose messages exist all at once: some 40 deltas.
-
-The garbage collector comes for every 700 objects; with 200 deltas it took half of the time.
-"""
-
 
 @attrs.define(eq=False)
 class TurnRecord:
@@ -173,9 +167,6 @@ class Consumer:
                     self._take()
                     continue
                 taken, item = self._taken, self._taken[-1]
-                if type(item) is Run and len(item.block) > PART_BYTES and len(parts := _parts(item.block)) > 1:
-                    taken[-1:] = parts
-                    continue
                 ready = iter(self._read(item))
                 # With no call in between: who is struck from outside has read all of this or nothing.
                 self._ready = ready
@@ -208,17 +199,6 @@ class Consumer:
     def _forget(self) -> None:
         """Drop what was taken and not given."""
         self._ready, self._taken = iter(()), []
-
-
-def _parts(block: bytes) -> list[Run]:
-    """Return the lines of a block in parts, the first one last."""
-    parts, start = [], 0
-    while start < len(block):
-        end = block.find(b"\n", start + PART_BYTES)
-        end = len(block) if end < 0 else end
-        parts.append(Run(block[start:end]))
-        start = end + 1
-    return parts[::-1]
 
 
 class Turn(Consumer):

@@ -95,7 +95,8 @@ def drain(stream: Stream) -> list[Any]:
 
 def run(*numbers: int) -> Run:
     """Return lines that nobody has decoded."""
-    return Run(b"\n".join(json.dumps({"n": number, "run": True}).encode() for number in numbers))
+    lines = [json.dumps({"n": number, "run": True}).encode() for number in numbers]
+    return Run(b"\n".join(lines), len(lines))
 
 
 def frames(items: Sequence[Item]) -> list[Any]:

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_control.wire.framing import HEAD_BYTES, Decoder, LineSplitter, LongLine, encode
+from claude_control.wire.framing import (
+    HEAD_BYTES,
+    Decoder,
+    LineSplitter,
+    LongLine,
+    cut,
+    encode,
+    lines_of,
+)
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -52,10 +60,10 @@ def split_blocks(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
         found = splitter.feed_block(chunk)
         if found is None:
             lines += splitter.feed(chunk)
-        elif found[1]:
-            cut = found[0].split(b"\n")
-            assert len(cut) == found[1]
-            lines += cut
+        elif b"\n" in chunk:
+            lines += found.split(b"\n")
+        else:
+            assert found == b""
     return lines + splitter.finish()
 
 
@@ -140,10 +148,31 @@ def test_long_lines_cost_linear_time() -> None:
 def test_block_is_decoded_line_by_line_or_not_at_all() -> None:
     """A block's objects are those of its lines; if a line is odd, or one is two, there are none: each is looked at."""
     lines = [b'{"type":"assistant","n":%d}' % number for number in range(3)]
-    assert Decoder().decode_block(b"\n".join(lines)) == [{"type": "assistant", "n": number} for number in range(3)]
-    assert Decoder().decode_block(lines[0]) == [{"type": "assistant", "n": 0}]
+    assert Decoder().decode_block(b"\n".join(lines), 3) == [{"type": "assistant", "n": number} for number in range(3)]
+    assert Decoder().decode_block(lines[0], 1) == [{"type": "assistant", "n": 0}]
     for odd in (b"{", b"", b'{"a":"\\ud83d"}', b'{"a":NaN}', b"{},{}", b"\xff", b"]", b"[", b"],[", b'{"a":1e999}x'):
-        assert Decoder().decode_block(b"\n".join([lines[0], odd, lines[1]])) is None, odd
+        assert Decoder().decode_block(b"\n".join([lines[0], odd, lines[1]]), 3) is None, odd
+
+
+@given(st.lists(st.sampled_from([b"begin one", b"begin", b"", b"beg", b"other"]), min_size=1))
+def test_lines_are_counted_if_all_begin_alike(lines: list[bytes]) -> None:
+    """A block has as many lines as were joined; if one behind the first begins otherwise it is not counted."""
+    block = b"\n".join(lines)
+    assert cut(block, len(block)) == [(block, len(lines))]
+    assert lines_of(block) == lines
+    alike = all(line.startswith(b"begin") for line in lines[1:])
+    assert cut(block, len(block), b"begin") == ([(block, len(lines))] if alike else [])
+
+
+@given(st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"")), min_size=1), st.integers(0, 30))
+def test_a_block_is_cut_at_ends_of_lines(lines: list[bytes], size: int) -> None:
+    """The parts of a block are its lines, in order, and no part has more lines than it takes to come to the size."""
+    parts = cut(b"\n".join(lines), size)
+    assert [line for part, _ in parts for line in part.split(b"\n")] == lines
+    for part, count in parts:
+        assert count == part.count(b"\n") + 1
+        assert len(part[: part.rfind(b"\n") + 1]) <= size
+    assert all(len(part) >= size for part, _ in parts[:-1])
 
 
 @pytest.mark.parametrize("chunk", [64 * KIB, 10 * MIB], ids=["small chunks", "one chunk"])
