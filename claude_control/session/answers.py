@@ -34,7 +34,8 @@ class OpenRequest:
     asks_person: bool = False
     function: Any = None
     """The user's, for logs."""
-    timer: Any = None
+    row: Any = None
+    """The row in which it waits for its turn, if in any."""
     begin: Callable[["OpenRequest"], None] | None = None
     about: Any = None
 
@@ -108,7 +109,6 @@ class Answers:
         with self._lock:
             request = self._open.pop(request_id, None)
         if request is not None:
-            self._stop_timer(request)
             request.signal.fire("cancelled")
 
     def time_out(self, request: OpenRequest, text: str) -> bool:
@@ -128,7 +128,6 @@ class Answers:
             self._over = reason
             requests, self._open = list(self._open.values()), {}
         for request in requests:
-            self._stop_timer(request)
             if deny:
                 self._send(encode(envelope.success(request.request_id, request.denial(f"The session was {reason}."))))
             request.signal.fire(reason)
@@ -153,13 +152,7 @@ class Answers:
                 return False
             del self._open[name]
             self._answered.append(name)
-        if request.timer is not None:
-            request.timer.cancel()
         return True
-
-    def _stop_timer(self, request: OpenRequest) -> None:
-        if request.timer is not None:
-            request.timer.cancel()
 
     def _send(self, line: bytes) -> None:
         try:

@@ -50,7 +50,7 @@ class Callbacks:
         self._answers = answers
         runner = Runner(answers, pool)
         permissions = Permissions(runner, options, session, stopping)
-        on_hooks = Hooks(runner, hooks, session, stopping, require, allow_bypass=options.allow_bypass)
+        self._hooks = Hooks(runner, hooks, session, stopping, require, allow_bypass=options.allow_bypass)
         elicitations = Elicitations(runner, options, session)
         dialogs = Dialogs(runner, options, session)
         self.servers = ToolServers(
@@ -61,10 +61,10 @@ class Callbacks:
             session=session,
             run_on_abort=runner.run_on_abort,
         )
-        answers.on_end = self.servers.end
+        answers.on_end = self._end
         self._starts: Mapping[type, Callable[[Any], None]] = {
             PermissionRequest: permissions.start,
-            HookCallback: on_hooks.start,
+            HookCallback: self._hooks.start,
             MCPMessage: self.servers.receive,
             Elicitation: elicitations.start,
             UserDialog: dialogs.start,
@@ -83,6 +83,11 @@ class Callbacks:
         except Exception as error:  # a request without an answer hangs its turn, or lets a tool run
             _log.error("request.broken", kind=type(request).__name__, error=error_text(error))
             self._answers.fail(request.request_id, f"claude_control could not ask: {error_text(error)}")
+
+    def _end(self, reason: str) -> None:
+        """The session is over: nothing is waited for any more."""
+        self._hooks.end()
+        self.servers.end(reason)
 
     def resume(self, frame: dict[str, Any]) -> None:
         """Begin to answer the requests that an answer to initialize lists as open, and that are not here."""

@@ -12,11 +12,10 @@ import attrs
 from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.log import error_text
-from claude_control.process.watch import call_later
 from claude_control.records import frozen
 from claude_control.session.answers import OpenRequest
+from claude_control.session.limits import TimeLimit
 from claude_control.session.running import Runner, name_of
-from claude_control.wire.copying import own_copy
 from claude_control.wire.hook_answers import answer_hook, needed_program
 from claude_control.wire.hooks import Hook, failed_hook
 from claude_control.wire.inbound import HookCallback
@@ -60,6 +59,11 @@ class Hooks:
         self._allow_bypass = allow_bypass
         self._denials = {name: partial(failed_hook, hook) for name, hook in hooks.items()}
         self._rows = Rows()
+        self._limits = {
+            name: TimeLimit(hook.timeout, self._answers.is_open, partial(self._timed_out, hook))
+            for name, hook in hooks.items()
+            if hook.timeout is not None
+        }
 
     def start(self, request: HookCallback) -> None:
         """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
@@ -76,14 +80,18 @@ class Hooks:
         # What happens once is told to each callback with the same input; the request's own id may differ (2.1.332).
         row = None if hook.row is None else (hook.row, _text_of(request.input))
         asked = time.monotonic()
-        if hook.timeout is not None:
-            open_request.timer = call_later(hook.timeout, lambda: self._timed_out(hook, open_request, row, asked))
-            if not self._answers.is_open(open_request):  # it was closed meanwhile, and its timer not seen
-                open_request.timer.cancel()
+        open_request.row, limit = row, self._limits.get(request.callback_id)
+        if limit is not None:
+            limit.start(open_request, asked)
         if row is None:
             self._runner.submit(open_request, self._run, (hook, request))
         elif self._rows.add(row, Waiting(hook, request, open_request, asked)):
             self._runner.pool.submit(lambda: self._run_row(row))
+
+    def end(self) -> None:
+        """Stop the clocks."""
+        for limit in self._limits.values():
+            limit.end()
 
     def _run_row(self, row: Hashable) -> None:
         while (waiting := self._rows.next(row)) is not None:
@@ -96,7 +104,8 @@ class Hooks:
         hook, request = open_request.about
         context = HookContext(open_request.signal, hook.event, self._session())
         try:
-            output = hook.function(own_copy(request.input), request.tool_use_id, context)
+            # Nobody else has the input, nor looks at it afterwards.
+            output = hook.function(request.input, request.tool_use_id, context)
             answer = answer_hook(hook.event, output, allow_bypass=self._allow_bypass)
             if answer:  # else it has no opinion, which every program takes
                 self._require(*needed_program(hook.event, answer))
@@ -114,9 +123,9 @@ class Hooks:
         if _ends_turn(hook.event, answer) and self._answers.is_open(open_request):  # a late one ends nothing
             self._stopping(hook.event)
 
-    def _timed_out(self, hook: Hook, open_request: OpenRequest, row: Hashable, asked: float) -> None:
+    def _timed_out(self, hook: Hook, open_request: OpenRequest, asked: float) -> None:
         # Those that wait for their turn have the same time. They go first: the signal may end the one that runs.
-        late = [waiting.open_request for waiting in self._rows.take(row, asked + TOGETHER)]
+        late = [waiting.open_request for waiting in self._rows.take(open_request.row, asked + TOGETHER)]
         for request in (*late, open_request):
             self._note_end(hook, request, failed_hook(hook, ""))
             if self._answers.time_out(

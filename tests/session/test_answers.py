@@ -1,7 +1,6 @@
 """Exactly one answer to each of the program's requests, whoever is first."""
 
 import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -154,23 +153,6 @@ def test_program_that_is_gone_is_no_error(wire: Wire) -> None:
     wire.answers.end("exited", deny=True)
     assert [request.signal.reason for request in requests] == [None, "timeout", "cancelled", "exited"]
     assert len(wire.answers) == 0
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        lambda answers, request: answers.answer(request, {}),
-        lambda answers, request: answers.cancel(request.request_id),
-        lambda answers, request: answers.time_out(request, "slow"),
-        lambda answers, _request: answers.end("closed", deny=False),
-    ],
-    ids=["answer", "cancel", "time out", "end"],
-)
-def test_timer_is_stopped(wire: Wire, end: Callable[[Answers, OpenRequest], object]) -> None:
-    """However a request ends, its timer is stopped."""
-    timer = threading.Timer(60, lambda: None)
-    end(wire.answers, wire.open(timer=timer))
-    assert timer.finished.is_set()
 
 
 def test_id_that_is_used_twice_answers_the_newer(wire: Wire) -> None:

@@ -321,17 +321,22 @@ def test_same_event_again_has_time_of_its_own(scripted_cli: ScriptedCLIFactory, 
 def test_deep_input_of_an_ordered_hook_is_answered(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, depth: int
 ) -> None:
-    """What the model nests so deeply that nothing can be done with it is denied, and not left without an answer."""
+    """What the model nests too deeply to be printed reaches the hook all the same, whose word counts."""
     deep = f'{{"hook_event_name": "PreToolUse", "tool_input": {{"x": {"[" * depth}{"]" * depth}}}}}'
     body = f'{{"subtype": "hook_callback", "callback_id": "hook_0", "input": {deep}}}'
     line = f'{{"type": "control_request", "request_id": "deep", "request": {body}}}\n'
     cli = scripted_cli(prompts=[[raw(line.encode()), wait_gate("answered"), reply("done")]])
-    session = open_scripted(cli, hooks=hooks("PreToolUse", lambda *_: None, ordered=True))
+    told: list[Any] = []
+    session = open_scripted(cli, hooks=hooks("PreToolUse", lambda given, *_: told.append(given), ordered=True))
     running = session.ask("x")
     wait_until(lambda: answers(cli))
     cli.open_gate("answered")
     assert running.result(timeout=20).result == "done"
-    assert "RecursionError" in str(answers(cli)[0]["response"])
+    assert answers(cli)[0]["response"] == {}
+    nested, found = told[0]["tool_input"]["x"], 1
+    while nested:
+        (nested,), found = nested, found + 1
+    assert found == depth
 
 
 class Mute(Exception):
