@@ -100,9 +100,9 @@ class Connection:
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
-        self.pool = CallbackPool(f"claude-{name}-callback")
-        self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
         self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
+        self.pool = CallbackPool(f"claude-{name}-callback", self.writer.release)
+        self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.reader = self._make_reader()
@@ -351,7 +351,10 @@ class Connection:
 
     def _write_answer(self, line: bytes) -> None:
         try:
-            self.writer.put(line, threading.get_ident() != self._thread.ident, self.line_lost)
+            held = self.pool.busy  # then other answers come at once, and go out together
+            self.writer.put(line, threading.get_ident() != self._thread.ident, self.line_lost, hold=held)
+            if held and not self.pool.busy:
+                self.writer.release()
         except OSError as error:
             self.line_lost(error)
             raise

@@ -19,6 +19,7 @@ from claude_control.testing.steps import (
     cancel,
     crash,
     on_request,
+    raw,
     reply,
     turn,
     unanswered,
@@ -310,3 +311,28 @@ def test_request_that_cannot_be_started_is_answered() -> None:
     assert [json.loads(line)["response"]["error"] for line in lines] == [
         "claude_control could not ask: RuntimeError: no luck"
     ]
+
+
+def test_no_answer_waits_for_another_callback(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """Answers of many callbacks go out together, but those that are ready reach the program while another one hangs."""
+    blocking = (5, 20, 39)
+
+    def asked(number: int) -> bytes:
+        body = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"number": number}}
+        return json.dumps({"type": "control_request", "request_id": str(number), "request": body}).encode() + b"\n"
+
+    def decide(_tool: str, tool_input: dict[str, Any], _context: Any) -> Allow:
+        number = tool_input["number"]
+        if number in blocking:
+            others = {str(before) for before in range(number)} - {str(blocked) for blocked in blocking}
+            wait_until(lambda: others <= {answer["request_id"] for answer in answers(cli)})
+        return Allow()
+
+    burst = raw(b"".join(asked(number) for number in range(40)))
+    cli = scripted_cli(every_prompt=[burst, wait_gate("answered"), reply("done")])
+    session = open_scripted(cli, can_use_tool=decide)
+    running = session.ask("x")
+    wait_until(lambda: len(answers(cli)) == 40)
+    cli.open_gate("answered")
+    assert running.result(timeout=20).result == "done"
+    assert {answer["request_id"] for answer in answers(cli)} == {str(number) for number in range(40)}
