@@ -282,9 +282,9 @@ def consume(turn: "Turn", count: int) -> None:
     """Read every message of a turn, look at its text, and check that all came."""
     from claude_control import AssistantMessage, StreamEvent
 
-    seen = characters = 0
+    seen, characters, kinds = 0, 0, (StreamEvent, AssistantMessage)
     for message in turn:
-        if isinstance(message, StreamEvent | AssistantMessage):
+        if isinstance(message, kinds):
             characters += len(message.text)
             seen += 1
     assert seen == count and characters > 0, f"{seen} of {count} messages"
