@@ -84,6 +84,16 @@ def rate(figure: str, over: str = "official") -> Callable[[Pair], float]:
     return lambda pair: pair[over][figure] / pair["ours"][figure]
 
 
+def bare_cost(figure: str) -> Callable[[Pair], float]:
+    """Take the bare host's figure divided by the official side's: what no SDK with a reader thread can be less than."""
+    return lambda pair: pair["floor"][figure] / pair["official"][figure]
+
+
+def bare_rate(figure: str) -> Callable[[Pair], float]:
+    """Take how many times as fast the bare host is as the official side, from seconds: what none can be more than."""
+    return lambda pair: pair["official"][figure] / pair["floor"][figure]
+
+
 def own(figure: str, scale: float = 1.0) -> Callable[[Pair], float]:
     """Take our figure itself, times `scale`."""
     return lambda pair: pair["ours"][figure] * scale

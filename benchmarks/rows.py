@@ -6,7 +6,7 @@
 import statistics
 from collections.abc import Callable, Sequence
 
-from benchmarks.metrics import Metric, Pair, cost, own, rate
+from benchmarks.metrics import Metric, Pair, bare_cost, bare_rate, cost, own, rate
 from benchmarks.real_program import serve
 from benchmarks.running import Row
 
@@ -45,7 +45,9 @@ def _streamed(what: str, official: tuple[float, float], loop: tuple[float, float
 def _asked(what: str, figure: str, one: tuple[float, float], many: tuple[float, float]) -> tuple[Metric, ...]:
     return (
         Metric(f"{what} one by one: rate / official", rate(f"{figure}_seq"), *one, least=True),
+        Metric(f"{what} one by one, bare: rate / official", bare_rate(f"{figure}_seq"), least=True),
         Metric(f"{what} at once: rate / official", rate(f"{figure}_burst"), *many, least=True),
+        Metric(f"{what} at once, bare: rate / official", bare_rate(f"{figure}_burst"), least=True),
     )
 
 
@@ -96,9 +98,13 @@ CONTROL = (
             Metric("control round trip p50 / hop floor", cost("p50", "floor"), 1.4, 1.15),
             Metric("control round trip p50 / official, hop floor < 50 µs", cost("p50"), 0.35, 0.25, applies=wakes_fast),
             Metric("control round trip p50 / official", cost("p50"), 0.8, 0.7),
+            Metric("control round trip p50, bare / official", bare_cost("p50")),
             Metric("control round trip CPU / official", cost("cpu"), 0.55, 0.25),
+            Metric("control round trip CPU, bare / official", bare_cost("cpu")),
             Metric("64 threads: rate / official", rate("threads"), 2.0, 3.0, least=True),
+            Metric("64 threads, bare: rate / official", bare_rate("threads"), least=True),
             Metric("64 outstanding (submit): rate / official", rate("outstanding"), 8.0, 15.0, least=True),
+            Metric("64 outstanding, bare: rate / official", bare_rate("outstanding"), least=True),
         ),
         ALL_SIDES,
         {"n": 6400, "width": 64},
@@ -112,7 +118,8 @@ CONTROL = (
             *_asked("permission callbacks", "permission", (1.5, 2.2), (5.0, 7.0)),
             *_asked("hooks", "hook", (1.2, 1.5), (3.5, 5.0)),
         ),
-        parameters={"n": 2000},
+        ALL_SIDES,
+        {"n": 2000},
         quick={"n": 500},
     ),
     Row(
@@ -137,9 +144,11 @@ CONTROL = (
         "one message every 500 µs, from the program's clock to the loop that reads it",
         (
             Metric("delivery latency p50 / official", cost("p50"), 0.6, 0.4),
+            Metric("delivery latency p50, bare / official", bare_cost("p50")),
             Metric("delivery latency p99 / official", cost("p99"), 1.2, 0.9),
         ),
-        parameters={"n": 4000, "gap": 500},
+        ALL_SIDES,
+        {"n": 4000, "gap": 500},
         quick={"n": 500},
     ),
 )

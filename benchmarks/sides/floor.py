@@ -11,14 +11,54 @@ from typing import Any
 
 import orjson
 
-from benchmarks.sides.measuring import Figures, Parameters, Span, Work, burst, main, percentile
+from benchmarks.sides.bare import BareHost
+from benchmarks.sides.measuring import (
+    Figures,
+    Parameters,
+    Span,
+    Work,
+    answered,
+    ask_rounds,
+    burst,
+    main,
+    percentile,
+    script,
+)
 
 
 def control(parameters: Parameters) -> Figures:
-    """Measure a round trip: raw bytes and back, and the hop that a blocking SDK with a reader thread cannot avoid."""
-    hop, cpu = _hop(parameters["peer"], parameters["n"])
-    echo = _echo(parameters["peer"], parameters["n"])
-    return {"p50": percentile(hop, 0.5), "p99": percentile(hop, 0.99), "cpu": cpu, "echo": percentile(echo, 0.5)}
+    """Measure a round trip: raw bytes and back, and the hop that a blocking SDK with a reader thread cannot avoid.
+
+    And many at once, from many threads and from one, on a bare host.
+    """
+    count, width = parameters["n"], parameters["width"]
+    hop, cpu = _hop(parameters["peer"], count)
+    echo = _echo(parameters["peer"], count)
+    figures = {"p50": percentile(hop, 0.5), "p99": percentile(hop, 0.99), "cpu": cpu, "echo": percentile(echo, 0.5)}
+    with BareHost(parameters["peer"]) as host:
+        return {**figures, "threads": _threads(host, count, width), "outstanding": _outstanding(host, count, width)}
+
+
+def asks(parameters: Parameters) -> Figures:
+    """Measure what the stand-in asks, answered by a bare host's other thread; seconds by the stand-in's clock."""
+    figures: Figures = {}
+    with BareHost(parameters["peer"]) as host:
+        for name, prompt in ask_rounds(parameters):
+            host.ask(prompt)
+            said = answered(host.result()["result"])
+            figures |= {name: said["asks"] / 1e6 / parameters["n"], f"{name}_p50": said["p50"] / 1e6}
+    return figures
+
+
+def delivery(parameters: Parameters) -> Figures:
+    """Measure how long a message takes from the stand-in's clock to a bare host's loop, one message at a time."""
+    seconds = []
+    with BareHost(parameters["peer"]) as host:
+        host.ask(script(n=parameters["n"], kind="stamp", gap=parameters["gap"]))
+        while (message := host.next())["type"] != "result":
+            if message["type"] == "stream_event":
+                seconds.append((time.monotonic_ns() - int(message["event"]["delta"]["text"][:20])) / 1e9)
+    return {"p50": percentile(seconds, 0.5), "p99": percentile(seconds, 0.99)}
 
 
 def stream(parameters: Parameters) -> Figures:
@@ -85,6 +125,34 @@ def _hop(command: str, count: int) -> tuple[list[float], float]:
     return seconds, cpu
 
 
+def _threads(host: BareHost, count: int, width: int) -> float:
+    """Return the seconds of a request when many threads make one after the other."""
+
+    def call(thread: int) -> None:
+        for number in range(count // width):
+            host.submit(f"{thread}-{number}").acquire()
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(width)]
+    with Span() as span:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return span.wall / (count // width * width)
+
+
+def _outstanding(host: BareHost, count: int, width: int) -> float:
+    """Return the seconds of a request when one thread has many under way."""
+    with Span() as span:
+        waiting = deque(host.submit(f"first-{number}") for number in range(width))
+        for number in range(count - width):
+            waiting.popleft().acquire()
+            waiting.append(host.submit(f"next-{number}"))
+        while waiting:
+            waiting.popleft().acquire()
+    return span.wall / count
+
+
 def _echo(command: str, count: int) -> list[float]:
     """Send bytes through a process and read them back on the same thread."""
     environment, seconds = {**os.environ, "PEER_ECHO": "1"}, []
@@ -100,7 +168,13 @@ def _echo(command: str, count: int) -> list[float]:
     return seconds
 
 
-WORKS: Mapping[str, Work] = {"control": control, "stream": stream, "growth": growth}
+WORKS: Mapping[str, Work] = {
+    "control": control,
+    "asks": asks,
+    "delivery": delivery,
+    "stream": stream,
+    "growth": growth,
+}
 """By name, what can be measured."""
 
 

@@ -97,7 +97,6 @@ class Connection:
         self.has_closer = False
         """Whether somebody closes it or has closed it; not if Ctrl-C has struck whoever began."""
         self._ended = Latch()
-
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
         self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))

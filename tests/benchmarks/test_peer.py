@@ -109,11 +109,11 @@ def test_control_is_answered_during_a_turn(peer: Path) -> None:
         turn.result()
 
 
-@pytest.mark.parametrize("name", ["control", "deltas", "growth-count"])
+@pytest.mark.parametrize("name", ["control", "callbacks", "delivery", "deltas", "growth-count"])
 def test_row_runs_beside_its_floor(peer: Path, name: str) -> None:
     """A row measures both of its own sides in each round."""
     (row,) = (row for row in ROWS if row.name == name)
-    small = {"n": 640, "points": {"10k": {"n": 300}}}
+    small = {"n": 640, "gap": 50, "points": {"10k": {"n": 300}}}
     row = attrs.evolve(row, sides=("ours", "floor"), parameters={**row.parameters, **small})
     rounds = run_row(row, Pythons(peer, None), 2)
     assert [sorted(figures) for figures in rounds] == [["floor", "ours"]] * 2

@@ -9,34 +9,11 @@ import pytest
 
 from claude_control.deadline import Deadline
 from claude_control.session import writer as writer_module
-from claude_control.session.writer import PIPE_BUF, Ticket, Writer
+from claude_control.session.writer import PIPE_BUF
 from tests.session.pipe_transport import PipeTransport, PlainPipeTransport
+from tests.session.writers import LONG, NAME, SHORT, CountingTransport, Pipe, begun, writing
 from tests.threads import together
 from tests.waiting import wait_until
-
-NAME = "claude-test-writer"
-SHORT, LONG = b"short\n", b"x" * (300 * 1024) + b"\n"
-
-
-class Pipe:
-    """A writer on a transport of the test's own."""
-
-    def __init__(self, transport: PlainPipeTransport) -> None:
-        self.transport = transport
-        self.writer = Writer(transport, NAME)
-
-    def put(self, line: bytes) -> Ticket:
-        """Hand over a line that has to wait."""
-        ticket = self.writer.put(line)
-        assert ticket is not None
-        return ticket
-
-    def end(self) -> None:
-        """End everything."""
-        self.writer.close()
-        self.transport.end_input()
-        assert self.writer.join(Deadline(10))
-        self.transport.stop_reading()
 
 
 @pytest.fixture
@@ -53,17 +30,6 @@ def plain() -> Iterator[Pipe]:
     made = Pipe(PlainPipeTransport())
     yield made
     made.end()
-
-
-def writing() -> bool:
-    """Whether a writer thread runs."""
-    return any(thread.name == NAME for thread in threading.enumerate())
-
-
-def begun(ticket: Ticket) -> bool:
-    """Wait until the line is being written."""
-    wait_until(lambda: ticket.begun)
-    return True
 
 
 # -- ways to write -----------------------------------------------------------------------------------------------------
@@ -137,22 +103,6 @@ def test_short_line_never_overtakes_a_long_one(pipe: Pipe) -> None:
     wait_until(lambda: pipe.writer.put(SHORT) is None)
 
 
-class CountingTransport(PipeTransport):
-    """Counts the writes that do not wait, and can refuse them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: list[bytes] = []
-        self.refuses = False
-
-    def try_write(self, data: bytes) -> bool:
-        """Write all of it or nothing, without waiting."""
-        if self.refuses:
-            return False
-        self.written.append(data)
-        return super().try_write(data)
-
-
 @pytest.fixture
 def counting() -> Iterator[Pipe]:
     """A writer whose transport counts."""
@@ -191,139 +141,6 @@ def test_line_gathers_only_where_a_thread_can_be_had(pipe: Pipe) -> None:
     pipe.writer.start_no_thread()
     assert pipe.writer.put(SHORT, gather=True) is None
     assert pipe.transport.take(len(SHORT)) == SHORT
-
-
-# -- lines that are held -----------------------------------------------------------------------------------------------
-
-
-def held(pipe: Pipe, *lines: bytes) -> list[Ticket]:
-    """Hand lines over that are to be held, and return their tickets; none of them is written by that."""
-    assert isinstance(pipe.transport, CountingTransport)
-    before = len(pipe.transport.written)
-    tickets = [pipe.writer.put(line, hold=True) for line in lines]
-    assert len(pipe.transport.written) == before
-    return [ticket for ticket in tickets if ticket is not None]
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines may be held as long as the test takes."""
-    monkeypatch.setattr(writer_module, "HOLD", 60.0)
-
-
-@pytest.mark.usefixtures("patient")
-def test_held_lines_are_released_together(counting: Pipe) -> None:
-    """They go out in one write, in order, by the thread that releases them; to release nothing does nothing."""
-    assert isinstance(counting.transport, CountingTransport)
-    tickets = held(counting, b"one\n", b"two\n", b"three\n")
-    assert not any(ticket.done.is_set() for ticket in tickets)
-    counting.writer.release()
-    assert all(ticket.wait(Deadline(0)) and ticket.error is None for ticket in tickets)
-    counting.writer.release()
-    assert counting.transport.written == [b"one\ntwo\nthree\n"]
-    assert counting.writer.bytes_written == 14
-    assert not writing()
-
-
-@pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("direct", [True, False])
-def test_a_line_follows_those_that_are_held(counting: Pipe, direct: bool) -> None:
-    """Whoever writes next writes them first, and the writer thread if he may not write himself."""
-    held(counting, b"one\n", b"two\n")
-    ticket = counting.writer.put(b"three\n", direct=direct)
-    assert ticket is None or ticket.wait(Deadline(10))
-    assert counting.transport.take(14) == b"one\ntwo\nthree\n"
-
-
-@pytest.mark.usefixtures("patient")
-def test_lines_are_held_up_to_what_one_write_takes(counting: Pipe) -> None:
-    """The line with which they would be more is written with those before it."""
-    assert isinstance(counting.transport, CountingTransport)
-    lines = [b"%d\n" % number * 200 for number in range(1000, 1011)]
-    for line in lines:
-        counting.writer.put(line, hold=True)
-    assert counting.transport.take(5000) == b"".join(lines[:5])
-    assert [len(written) for written in counting.transport.written] == [4000, 1000, 4000, 1000]
-    counting.writer.release()
-    assert counting.transport.take(6000) == b"".join(lines[5:])
-
-
-def test_a_line_is_not_held_for_long(counting: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a line that comes later than it may wait, the next one goes out at once, and takes it along."""
-    monkeypatch.setattr(writer_module, "HOLD", -1.0)
-    assert counting.writer.put(SHORT, hold=True) is None
-    assert counting.transport.take(len(SHORT)) == SHORT
-
-
-@pytest.mark.usefixtures("patient")
-def test_held_lines_are_flushed(counting: Pipe) -> None:
-    """A flush writes what is held."""
-    held(counting, b"one\n", b"two\n")
-    assert counting.writer.flush(Deadline(10))
-    assert counting.transport.take(8) == b"one\ntwo\n"
-
-
-@pytest.mark.usefixtures("patient")
-def test_held_lines_are_dropped_like_any_that_wait(counting: Pipe) -> None:
-    """Closing without a flush drops them, and says so to whoever handed them over."""
-    told: list[OSError] = []
-    ticket = counting.writer.put(SHORT, on_error=told.append, hold=True)
-    counting.writer.close()
-    assert ticket is not None
-    assert ticket.wait(Deadline(10))
-    assert [type(ticket.error), *map(type, told)] == [BrokenPipeError] * 2
-
-
-@pytest.mark.usefixtures("patient")
-def test_held_line_can_be_taken_back(counting: Pipe) -> None:
-    """As any that waits."""
-    first, second = held(counting, b"one\n", b"two\n")
-    assert counting.writer.has(first)
-    assert counting.writer.withdraw(first)
-    counting.writer.release()
-    assert counting.transport.take(4) == b"two\n"
-    assert not counting.writer.withdraw(second)
-
-
-@pytest.mark.usefixtures("patient")
-def test_held_lines_without_room_are_left_to_the_thread(counting: Pipe) -> None:
-    """Who releases them never waits for the program."""
-    assert isinstance(counting.transport, CountingTransport)
-    tickets = held(counting, b"one\n", b"two\n")
-    counting.transport.refuses = True
-    counting.writer.release()
-    assert counting.transport.take(8) == b"one\ntwo\n"
-    assert all(ticket.wait(Deadline(10)) for ticket in tickets)
-    assert counting.transport.writers == {NAME}
-
-
-@pytest.mark.usefixtures("patient")
-def test_line_behind_a_long_one_is_not_held(counting: Pipe) -> None:
-    """What waits for the writer thread anyway is none of those that somebody must release."""
-    assert begun(counting.put(LONG))
-    ticket = counting.writer.put(SHORT, hold=True)
-    assert counting.transport.take(len(LONG + SHORT)) == LONG + SHORT
-    assert ticket is not None
-    assert ticket.wait(Deadline(10))
-
-
-@pytest.mark.usefixtures("patient")
-def test_plain_transport_holds_nothing(plain: Pipe) -> None:
-    """Where only the writer thread may write, it does so at once."""
-    ticket = plain.writer.put(SHORT, hold=True)
-    assert plain.transport.take(len(SHORT)) == SHORT
-    assert ticket is not None
-    assert ticket.wait(Deadline(10))
-
-
-@pytest.mark.usefixtures("patient")
-def test_held_line_for_a_dead_program_fails(counting: Pipe) -> None:
-    """Whoever handed it over is told, although somebody else releases it."""
-    told: list[OSError] = []
-    counting.writer.put(SHORT, on_error=told.append, hold=True)
-    counting.transport.stop_reading()
-    counting.writer.release()
-    wait_until(lambda: told)
 
 
 def sizes(seed: int, count: int) -> Iterator[int]:
