@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline
-from claude_control.wire.framing import cut, lines_of
+from claude_control.wire.framing import cut
 from claude_control.wire.messages import MessagesDropped
 
 __all__ = ["PART_BYTES", "Inbox", "Item", "MessageRun", "Newest", "One", "Run", "Stream"]
@@ -46,7 +46,7 @@ class Run:
 
     def lines(self) -> list[bytes]:
         """Return the lines by themselves."""
-        return lines_of(self.block)
+        return self.block.split(b"\n") if self.count > 1 else [self.block]
 
 
 class MessageRun(Run):

@@ -89,7 +89,7 @@ class Reader:
         if block is None:
             self._read_lines(self._splitter.feed(chunk))
         elif block:
-            self._read_block(block)
+            self._read_block(block, self._splitter.whole)
         return bool(chunk)
 
     def _more(self) -> bool:
@@ -119,14 +119,14 @@ class Reader:
             raise OSError(f"{type(self._transport).__name__}.read() returned {type(chunk).__name__}, not bytes")
         return chunk
 
-    def _read_block(self, block: bytes) -> None:
-        """Read lines with newlines between them: in a stream most blocks are one run."""
+    def _read_block(self, block: bytes, whole: int) -> None:
+        """Read lines with newlines between them, but not in so many bytes at first; most blocks of a stream are a run."""
         begin = self._beginning_of(block)
-        runs = _runs(block, begin) if begin else []
+        runs = _runs(block, begin, whole) if begin else []
         if runs:
             self.frames += sum(run.count for run in runs)
             self._items += runs
-        elif b"\n" in block:
+        elif block.find(b"\n", whole) >= 0:
             self._read_lines(block.split(b"\n"))
         else:
             self.frames += 1
@@ -196,11 +196,11 @@ class Reader:
         return [(len(bad.line), bad, b"")]
 
 
-def _runs(block: bytes, begin: bytes) -> Sequence[Run]:
-    """Return a block of lines as runs; none if one behind the first begins otherwise."""
+def _runs(block: bytes, begin: bytes, whole: int = 0) -> Sequence[Run]:
+    """Return a block of lines as runs; none if one behind the first begins otherwise. See `cut`."""
     if begin is MESSAGE:
-        return [MessageRun(*part) for part in cut(block, len(block), begin)]
-    return [Run(*part) for part in cut(block, PART_BYTES, begin)]
+        return [MessageRun(*part) for part in cut(block, len(block), begin, whole)]
+    return [Run(*part) for part in cut(block, PART_BYTES, begin, whole)]
 
 
 def read_run(run: Run, decoder: Decoder) -> tuple[list[Message], list[dict[str, Any] | None]]:

@@ -16,7 +16,7 @@ import orjson
 from claude_control.errors import OptionsError
 from claude_control.records import frozen
 
-__all__ = ["DELTA", "MESSAGE", "Decoder", "LineSplitter", "LongLine", "cut", "encode", "lines_of"]
+__all__ = ["DELTA", "MESSAGE", "Decoder", "LineSplitter", "LongLine", "cut", "encode"]
 
 HEAD_BYTES = 256
 """How much of a line that is too long is kept, to say what it was."""
@@ -55,10 +55,12 @@ class LineSplitter:
     The limit is per line. Of a longer one only the head is kept while the rest passes by.
     """
 
-    __slots__ = ("_fragments", "_limit", "_size")
+    __slots__ = ("_fragments", "_limit", "_size", "whole")
 
     def __init__(self, max_line_bytes: int) -> None:
         self._limit = max_line_bytes
+        self.whole = 0
+        """How many bytes at the beginning of the last block are known to have no newline among them."""
         # Joined once, when the newline comes: adding to one bytes object is quadratic.
         self._fragments: list[bytes] = []
         self._size = 0
@@ -93,6 +95,7 @@ class LineSplitter:
         if end < 0:
             self._keep(chunk)
             return b""
+        self.whole = self._size
         if not self._size and end == len(chunk) - 1:  # whole lines, as of every answer
             return chunk[:-1]
         head, tail = memoryview(chunk)[:end], chunk[end + 1 :]
@@ -134,22 +137,16 @@ _loads = orjson.loads
 _ONE_LIST = 128 * 1024  # bytes up to which a block is copied to be decoded as one list
 
 
-# To look for a byte goes many times as fast over a block as to split it or to count in it, for which CPython 3.11 and
-# 3.12 look at every byte: of one long line that was a third of the time of decoding it, of many a fifth.
-
-
-def lines_of(block: bytes) -> list[bytes]:
-    """Return the lines of a block that has newlines between them."""
-    return block.split(b"\n") if b"\n" in block else [block]
-
-
-def cut(block: bytes, size: int, begin: bytes = b"") -> list[tuple[bytes, int]]:
+def cut(block: bytes, size: int, begin: bytes = b"", whole: int = 0) -> list[tuple[bytes, int]]:
     """Cut a block at the first end of a line behind so many bytes, and so on.
 
     Returns the parts with their numbers of lines; nothing if a line behind the first begins otherwise than is said.
+    Among the first `whole` bytes is no newline.
     """
+    # To look for a byte goes many times as fast over a block as to split it or to count in it, for which CPython 3.11
+    # and 3.12 look at every byte: of one long line that was a third of the time of decoding it, of many a fifth.
     find, begins = block.find, block.startswith
-    parts, start, count, at = [], 0, 1, find(b"\n") + 1
+    parts, start, count, at = [], 0, 1, find(b"\n", whole) + 1
     while at:
         if not begins(begin, at):
             return []
@@ -199,7 +196,7 @@ class Decoder:
         """
         try:
             if len(block) > _ONE_LIST:
-                return [_loads(line) for line in lines_of(block)]
+                return [_loads(line) for line in (block.split(b"\n") if count > 1 else [block])]
             frames: list[dict[str, Any]] = _loads(b"[%b]" % block.replace(b"\n", b","))
         except orjson.JSONDecodeError:
             return None
