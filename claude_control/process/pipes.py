@@ -19,8 +19,12 @@ from claude_control.process.descriptors import Descriptor
 __all__ = ["InputPipe", "OutputPipe"]
 
 READ_BYTES = 64 * 1024
-"""How much is read at once while there is more: larger reads cost page faults (34 µs against 61 µs a round trip, 0.6
-against 1.1 ms a line of 900 KiB)."""
+"""How much is read at once while there is more: larger reads cost page faults (34 µs against 61 µs a round trip) and
+cache misses (a tenth of the time of a stream of short lines)."""
+
+LONG_BYTES = 256 * 1024
+"""How much is read at once in the middle of a long line, of which nothing can be made before its end comes: so the
+reader waits less often for the interpreter (an eighth of the time of lines of 900 KiB and more)."""
 
 WAITING_BYTES = 4 * 1024
 """How much is read at once where the read may have to wait: its buffer is held meanwhile, by every idle session."""
@@ -175,6 +179,8 @@ class OutputPipe:
         data = os.read(self._end.fd, size)
         # After that much, more is on its way, and the next read hardly waits.
         self._size = READ_BYTES if len(data) >= min(size, READ_BYTES // 8) else WAITING_BYTES
+        if len(data) >= READ_BYTES and data.find(b"\n", 0, READ_BYTES) < 0:
+            self._size = LONG_BYTES
         if self._may_grow and len(data) >= READ_BYTES - WAITING_BYTES:
             self._may_grow = False
             _enlarge(self._end.fd)
