@@ -238,13 +238,21 @@ def test_what_the_program_left_is_read_after_the_limit(monkeypatch: pytest.Monke
         assert read_all(transport) == bytes(60000)
 
 
-def test_pipe_grows_once_a_read_comes_back_full() -> None:
-    """A program that writes much need not wait for us at every 64 KiB, which is as much as is read at once."""
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [("yy\\ny", [64] * 16), ("yyyy", [64, 256, 256, 256, 192])],
+    ids=["short lines", "a long line"],
+)
+def test_pipe_grows_once_a_read_comes_back_full(text: str, sizes: list[int]) -> None:
+    """A program that writes much need not wait for us at every 64 KiB.
+
+    That much is read at once, and four times as much in the middle of a long line.
+    """
     code = (
         "import fcntl, os\n"
         "os.write(1, b'x' * 65536); os.read(0, 1)\n"
         "held = fcntl.fcntl(1, 1032)\n"
-        "os.write(1, b'y' * held); os.write(2, b'%d' % held); os.read(0, 1)"
+        f"os.write(1, b'{text}' * (held // 4)); os.write(2, b'%d' % held); os.read(0, 1)"
     )
     told: list[bytes] = []
     with running(python(code), on_stderr=told.append) as transport:
@@ -252,7 +260,7 @@ def test_pipe_grows_once_a_read_comes_back_full() -> None:
         transport.write(b".")
         wait_until(lambda: told)
         assert told == [b"1048576"]
-        assert [len(transport.read()) for _ in range(16)] == [65536] * 16
+        assert [len(transport.read()) // 1024 for _ in sizes] == sizes
 
 
 def test_readable_tells_whether_a_read_would_wait() -> None:
