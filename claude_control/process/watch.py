@@ -86,8 +86,10 @@ class Watch:
     def _cancel(self, timer: Timer) -> bool:
         with self._lock:
             cancelled = self._timers.cancel(timer)
-            if cancelled and not self._timers and not (self._loop and self._loop.watched):
-                self._wake()  # it may have been the last thing that kept the thread; one that watches something stays
+            if self._thread is not None and not self._timers and not (self._loop and self._loop.watched):
+                # It may have been the last thing that kept the thread; one that watches something stays. Who cancels it
+                # once more may have been struck here the first time.
+                self._wake()
         return cancelled
 
     def _wake(self) -> None:

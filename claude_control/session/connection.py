@@ -97,11 +97,12 @@ class Connection:
         self.has_closer = False
         """Whether somebody closes it or has closed it; not if Ctrl-C has struck whoever began."""
         self._ended = Latch()
+
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
-        self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
-        self.pool = CallbackPool(f"claude-{name}-callback", self.writer.release)
+        self.pool = CallbackPool(f"claude-{name}-callback")
         self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
+        self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.reader = self._make_reader()
@@ -350,10 +351,7 @@ class Connection:
 
     def _write_answer(self, line: bytes) -> None:
         try:
-            held = self.pool.busy  # then other answers come at once, and go out together
-            self.writer.put(line, threading.get_ident() != self._thread.ident, self.line_lost, hold=held)
-            if held and not self.pool.busy:
-                self.writer.release()
+            self.writer.put(line, threading.get_ident() != self._thread.ident, self.line_lost)
         except OSError as error:
             self.line_lost(error)
             raise

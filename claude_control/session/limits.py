@@ -51,13 +51,14 @@ class TimeLimit:
                 self._timer = call_later(self._seconds, self._look)
 
     def end(self) -> None:
-        """Count no more: every request is over."""
+        """Count no more: every request is over. Idempotent."""
         with self._lock:
             self._ended = True
             self._asked.clear()
-            timer, self._timer = self._timer, None
+        timer = self._timer  # the last one
         if timer is not None:
-            timer.cancel()
+            timer.cancel()  # before it is forgotten: who is struck in here leaves it to the next end
+            self._timer = None
 
     def _open(self, reference: "weakref.ref[OpenRequest]") -> OpenRequest | None:
         request = reference()

@@ -54,10 +54,8 @@ class CallbackPool:
     Its threads are daemons, so none ever holds up the interpreter's exit.
     """
 
-    def __init__(self, name: str, release: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        # Called when nobody may come soon to what `busy` has put off.
-        self._release = release
         self._context = contextvars.copy_context()  # the opener's: what a web view bound shows in its callbacks
         self._lock = threading.Lock()  # guards all below
         self._work: deque[Callable[[], None]] = deque()
@@ -85,15 +83,6 @@ class CallbackPool:
             elif self._lookout is None:
                 self._post_lookout()
         return True
-
-    @property
-    def busy(self) -> bool:
-        """Whether work waits and the lookout is posted, so that what is put off now will be released soon.
-
-        That is before the last piece of work is begun, and with each look of the lookout. Who puts something off must
-        ask again afterwards.
-        """
-        return bool(self._work) and self._lookout is not None
 
     def owns_this_thread(self) -> bool:
         """Tell whether the caller is one of the callbacks."""
@@ -171,8 +160,6 @@ class CallbackPool:
     def _run(self, worker: _Worker) -> None:
         try:
             while (function := self._next(worker)) is not None:
-                if not self._work:
-                    self._release()
                 try:
                     self._context.copy().run(function)  # a context is entered by one thread at a time
                 except BaseException as error:  # a callback's own errors were dealt with before; this is ours
@@ -181,13 +168,11 @@ class CallbackPool:
         finally:  # a time limit that a user's function has set may strike outside of it
             with self._lock:
                 self._dismiss(worker)
-            self._release()
 
     def _next(self, worker: _Worker) -> Callable[[], None] | None:
         while True:
             if self._lookout is worker:
                 self._look_out(worker)
-                self._release()
             with self._lock:
                 if self._work:
                     now = time.monotonic()
@@ -221,7 +206,6 @@ class CallbackPool:
         more, before, since, used = 1, self._taken, time.monotonic(), time.process_time()
         while True:
             worker.bell.acquire(timeout=PATIENCE)  # nobody rings it: this is a pause
-            self._release()
             now, using = time.monotonic(), time.process_time()
             # More threads do nothing for callbacks that compute: these have the processor to themselves already.
             waiting = using - used < (now - since) / 2

@@ -88,7 +88,7 @@ class Reader:
         block = self._splitter.feed_block(chunk)
         if block is None:
             self._read_lines(self._splitter.feed(chunk))
-        elif block:
+        elif block or chunk.startswith(b"\n"):  # or one empty line
             self._read_block(block, self._splitter.whole)
         return bool(chunk)
 

@@ -2,14 +2,13 @@
 
 A torn line kills the program, so a line is written in one of two ways only: up to PIPE_BUF bytes by the caller in one
 atomic write, if nothing waits before it; otherwise by the writer thread, which no exception of a user's thread can
-reach and which never gives up a line that it has begun. Short lines that have gathered are written together, also in
-one atomic write: each write wakes the program, which takes longer than all the rest of it.
+reach and which never gives up a line that it has begun. Short lines that have gathered it writes together, also in one
+atomic write.
 """
 
 import contextlib
 import select
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 
@@ -20,9 +19,6 @@ __all__ = ["Ticket", "Unwanted", "Writer"]
 
 # What POSIX promises to be written whole or not at all; 512 is its minimum, Linux has 4096.
 PIPE_BUF: int = getattr(select, "PIPE_BUF", 512)
-
-HOLD = 0.0005
-"""Seconds after which a line that is held for others to come is written with the next one at the latest."""
 
 LINGER = 1.0
 """Seconds that the writer thread stays for the next long line before it ends; starting one costs some 100 µs."""
@@ -66,14 +62,12 @@ class Writer:
         self._transport = transport
         self._name = name
         self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
-        # Guards the eight below; held over one non-blocking write at most. Taken by itself, never by way of the
+        # Guards the six below; held over one non-blocking write at most. Taken by itself, never by way of the
         # condition, whose __enter__ is Python: Ctrl-C could land in there with the lock taken, and it would stay so.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._resting = False  # whether the thread waits for it
         self._queue: deque[Ticket] = deque()
-        self._held_bytes = 0  # of lines at the head of the queue of which the thread was told nothing
-        self._held_since = 0.0
         self._thread: threading.Thread | None = None
         self._may_start = True
         self._closed: OSError | None = None
@@ -88,27 +82,20 @@ class Writer:
         *,
         ticket: Ticket | None = None,
         gather: bool = False,
-        hold: bool = False,
     ) -> Ticket | None:
         """Hand a line over; returns None if it is written already, else the ticket to wait for.
 
         With `direct=False` (the reader, timers) this thread writes nothing itself; with `gather` it leaves its line for
-        the writer thread to write with others, if that can be; with `hold` for the next one who writes, or for
-        `release`, which somebody must call soon. `wanted` is asked when no other line can come before this one any
-        more. Raises `Unwanted` if it says no, OSError when the program no longer reads. Who must know whether the line
-        goes out, even if struck from outside in here, brings a `ticket`, lets the thread write it, and asks `has`.
+        the writer thread to write with others, if that can be. `wanted` is asked when no other line can come before
+        this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads. Who must know
+        whether the line goes out, even if struck from outside in here, brings a `ticket`, lets the thread write it, and
+        asks `has`.
         """
         with self._lock:
             if self._closed is not None:
                 raise BrokenPipeError(str(self._closed))
             if wanted is not None and not wanted():
                 raise Unwanted
-            if hold and direct and self._holds(line):
-                ticket = ticket or Ticket(line, on_error)
-                self._queue.append(ticket)
-                return ticket
-            if direct and not gather and self._queue:
-                self._write_out()
             try_write = self._try_write if direct and not self._queue and len(line) <= PIPE_BUF else None
             if try_write is not None and not (gather and (self._thread or self._has_thread())) and try_write(line):
                 self.bytes_written += len(line)
@@ -119,17 +106,6 @@ class Writer:
             if self._resting:
                 self._changed.notify()
         return ticket
-
-    def release(self) -> None:
-        """Write what is held, or leave it to the writer thread where that would have to wait."""
-        if not self._queue:
-            return
-        with self._lock, contextlib.suppress(BrokenPipeError):  # no thread is to be had any more: `close` drops them
-            self._write_out()
-            if self._queue:
-                self._start_thread()
-                if self._resting:
-                    self._changed.notify()
 
     def has(self, ticket: Ticket) -> bool:
         """Tell whether the writer thread has written the ticket's line, writes it, or will."""
@@ -150,7 +126,6 @@ class Writer:
         """Wait until every line handed over so far is written or dropped; False when the time is up first."""
         if not self._queue:
             return True
-        self.release()
         with self._lock:
             waiting = list(self._queue)
         return all(ticket.wait(deadline) for ticket in waiting)
@@ -191,23 +166,6 @@ class Writer:
             self._changed.notify_all()
         for ticket in dropped:
             ticket.finish(error)
-
-    def _holds(self, line: bytes) -> bool:
-        """Tell whether a line can be held: there is room in the write of those before it, and they are not old."""
-        if self._try_write is None or (self._queue and not self._held_bytes):
-            return False
-        now = time.monotonic()
-        if not self._queue:
-            self._held_bytes, self._held_since = 0, now
-        self._held_bytes += len(line)
-        return self._held_bytes <= PIPE_BUF and now - self._held_since < HOLD
-
-    def _write_out(self) -> None:
-        """Write the short lines at the head of the queue, as far as there is room."""
-        self._held_bytes = 0
-        while self._queue and not self._queue[0].begun and (written := self._write_together(least=1)):
-            for ticket in written:
-                ticket.done.set()
 
     def _has_thread(self) -> bool:
         with contextlib.suppress(BrokenPipeError):
@@ -266,10 +224,10 @@ class Writer:
             for ticket in written:
                 ticket.done.set()
 
-    def _write_together(self, least: int = 2) -> list[Ticket]:
+    def _write_together(self) -> list[Ticket]:
         """Write the short lines at the head of the queue at once, and take them out; returns none if there is no room.
 
-        Or if there are less than `least`. Under the lock, as every write that does not wait.
+        Under the lock, as every write that does not wait.
         """
         tickets: list[Ticket] = []
         size = 0
@@ -278,7 +236,7 @@ class Writer:
             if size > PIPE_BUF:
                 break
             tickets.append(ticket)
-        if len(tickets) < least or self._try_write is None:
+        if len(tickets) < 2 or self._try_write is None:
             return []
         lines = b"".join([ticket.line for ticket in tickets])
         try:

@@ -244,10 +244,7 @@ def test_what_the_program_left_is_read_after_the_limit(monkeypatch: pytest.Monke
     ids=["short lines", "a long line"],
 )
 def test_pipe_grows_once_a_read_comes_back_full(text: str, sizes: list[int]) -> None:
-    """A program that writes much need not wait for us at every 64 KiB.
-
-    That much is read at once, and four times as much in the middle of a long line.
-    """
+    """A program that writes much need not wait for us at every 64 KiB, or 256 KiB in the middle of a long line."""
     code = (
         "import fcntl, os\n"
         "os.write(1, b'x' * 65536); os.read(0, 1)\n"

@@ -11,6 +11,7 @@ import pytest
 from claude_control.abort import AbortSignal
 from claude_control.session.answers import Answers, OpenRequest
 from claude_control.session.limits import TimeLimit
+from tests.threads import LIVELOCKS_WHEN_TRACED, struck
 from tests.waiting import wait_until
 
 SECONDS = 0.05
@@ -124,3 +125,19 @@ def test_one_that_fails_keeps_no_other_from_being_told(book: Book) -> None:
         limit.start(request, asked)
     wait_until(lambda: told == ["a", "b"])
     limit.end()
+
+
+@LIVELOCKS_WHEN_TRACED
+def test_end_that_was_struck_is_completed_by_the_next(book: Book) -> None:
+    """Wherever an exception from outside strikes the end, the next one leaves no timer, and so no watch thread."""
+    number, strikes = 0, True
+    while strikes:
+        number += 1
+        limit = TimeLimit(3600, book.answers.is_open, book.expire)
+        limit.start(book.ask(str(number)), time.monotonic())
+        book.limit.end()
+        book.limit = TimeLimit(SECONDS, book.answers.is_open, book.expire)
+        strikes = struck(limit.end, number)
+        limit.end()
+        wait_until(lambda: not any("watch" in thread.name for thread in threading.enumerate()), timeout=5)
+    assert number > 5

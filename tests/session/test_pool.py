@@ -6,7 +6,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from functools import partial
 
 import pytest
 
@@ -204,52 +203,6 @@ def test_function_that_comes_as_a_thread_leaves_is_not_lost(
     for number in range(1500):
         assert pool.submit(done.release)
         assert done.acquire(timeout=10), f"function {number} was lost"
-
-
-# -- what is put off ---------------------------------------------------------------------------------------------------
-
-
-class PutOff:
-    """Things that functions on the pool put off while it is busy."""
-
-    def __init__(self) -> None:
-        self.pool = CallbackPool(NAME, self.release)
-        self.lock = threading.Lock()  # guards the two below
-        self.held: list[int] = []
-        self.released: list[int] = []
-
-    def release(self) -> None:
-        """Do what was put off."""
-        with self.lock:
-            self.released += self.held
-            self.held = []
-
-    def put(self, number: int) -> None:
-        """Put something off, or do it at once."""
-        with self.lock:
-            self.held.append(number)
-        if not self.pool.busy:
-            self.release()
-
-    def has_released(self, count: int) -> bool:
-        """Tell whether so many things were done."""
-        with self.lock:
-            return sorted(self.released) == list(range(count))
-
-
-def test_what_is_put_off_is_released_before_the_last_piece_and_by_the_lookout() -> None:
-    """A function that blocks holds up nothing that others have put off, whether work waits behind it or not."""
-    for behind in (0, 3):
-        off, gate = PutOff(), Gate()
-        for number in range(20):
-            off.pool.submit(partial(off.put, number))
-        off.pool.submit(gate.wait)
-        for number in range(20, 20 + behind):
-            off.pool.submit(partial(off.put, number))
-        wait_until(partial(off.has_released, 20 + behind))
-        gate.open()
-        off.pool.close()
-        assert off.pool.join(Deadline(10)) == []
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------

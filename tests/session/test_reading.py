@@ -5,6 +5,8 @@ from functools import partial
 import pytest
 
 from claude_control import AssistantMessage, Message, ProtocolError, ResultMessage, StreamEvent
+from claude_control.session.inbox import Item
+from claude_control.session.reading import Reader
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import hang, raw, reply, turn
 from tests.session.conftest import OpenScripted
@@ -21,6 +23,36 @@ def test_bad_lines_do_not_end_the_session(scripted_cli: ScriptedCLIFactory, open
     assert messages[-1].result == "fine"
     assert session.stats.bad_lines == 5
     assert "Welcome!" in str([message for message in messages if type(message).__name__ == "BadLine"])
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [b'{"a":1}\n\n{"b":2}\n'],
+        [bytes([byte]) for byte in b'{"a":1}\n\n{"b":2}\n'],
+        [b'{"a":1}\n', b"\n", b'{"b":2}\n'],
+        [b'{"a":1}\n', b'\n{"b"', b":2}\n"],
+    ],
+    ids=["one chunk", "bytes", "by itself", "before a tail"],
+)
+def test_blank_line_counts_however_it_comes(chunks: list[bytes]) -> None:
+    """An empty line is a bad line and no message, whatever chunks the output comes in."""
+    came, items = iter([*chunks, b""]), list[Item]()
+
+    class Chunks:
+        def read(self) -> bytes:
+            return next(came)
+
+    reader = Reader(
+        Chunks(),  # type: ignore[arg-type]  # the reader needs no more of a transport
+        max_line_bytes=1000,
+        deliver=items.extend,
+        control=lambda kind, frame: None,
+        lost_control=lambda line: None,
+    )
+    reader.run()
+    assert (reader.frames, reader.bad_lines) == (2, 1)
+    assert [item[1] for item in items if isinstance(item, tuple)] == [{"a": 1}, {"b": 2}]
 
 
 def test_deltas_that_are_odd_are_read_like_other_lines(
