@@ -24,7 +24,7 @@ cache misses (a tenth of the time of a stream of short lines)."""
 
 LONG_BYTES = 256 * 1024
 """How much is read at once in the middle of a long line, of which nothing can be made before its end comes: so the
-reader waits less often for the interpreter (an eighth of the time of lines of 900 KiB and more)."""
+reader waits less often for the interpreter (an eighth of the time of lines of 256 KiB and of 900 KiB, or more)."""
 
 WAITING_BYTES = 4 * 1024
 """How much is read at once where the read may have to wait: its buffer is held meanwhile, by every idle session."""

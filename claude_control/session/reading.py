@@ -120,7 +120,7 @@ class Reader:
         return chunk
 
     def _read_block(self, block: bytes, whole: int) -> None:
-        """Read lines with newlines between them, but none in so many bytes at first; most are one run."""
+        """Read lines with newlines between them, none of them in the first `whole` bytes; most blocks are a run."""
         begin = self._beginning_of(block)
         runs = _runs(block, begin, whole) if begin else []
         if runs:

@@ -137,7 +137,7 @@ class Consumer:
         self._stream = stream
         self._connection = connection
         self._ready: Iterator[Message] = iter(())  # read, and not yet given
-        self._taken: list[Any] = []  # and not yet read, the next one last: things, runs, and parts of them
+        self._taken: list[Any] = []  # and not yet read, the next one last: things and runs
         self._reading = False  # whether a thread reads or waits for more
 
     def __iter__(self) -> Iterator[Message]:

@@ -314,7 +314,7 @@ def test_request_that_cannot_be_started_is_answered() -> None:
 
 
 def test_no_answer_waits_for_another_callback(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
-    """Answers of many callbacks go out together, but those that are ready reach the program while another one hangs."""
+    """Of many callbacks asked at once, the answers of those that are done reach the program while another hangs."""
     blocking = (5, 20, 39)
 
     def asked(number: int) -> bytes:
