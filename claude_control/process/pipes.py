@@ -15,6 +15,7 @@ from collections.abc import Callable
 from claude_control.deadline import Latch
 from claude_control.process import forks
 from claude_control.process.descriptors import Descriptor
+from claude_control.process.standby import Standby, open_standby
 
 __all__ = ["InputPipe", "OutputPipe"]
 
@@ -88,11 +89,14 @@ class OutputPipe:
         "_drain_until",
         "_end",
         "_may_grow",
+        "_may_stand",
         "_outlived",
         "_over",
         "_poll",
         "_size",
+        "_stands",
         "_woken",
+        "standby",
     )
 
     def __init__(self, end: Descriptor) -> None:
@@ -100,7 +104,7 @@ class OutputPipe:
         self._busy = threading.Lock()  # held by whoever uses the descriptor: the reader during a read, then the closer
         self._closing = False
         self._over = False  # the end has been reported once, and it is final
-        self._may_grow = True
+        self._may_grow = self._may_stand = True
         self._size = WAITING_BYTES
         self._outlived = False  # the program has ended, and somebody else holds the pipe
         self._woken = False  # a byte of ours is among the output, or about to be
@@ -108,6 +112,9 @@ class OutputPipe:
         self._drain_bytes = 0
         self._poll = select.poll()  # of the thread that reads
         self._poll.register(end.fd, select.POLLIN)
+        self._stands = False  # whether the next read is left to others
+        self.standby: Standby | None = None
+        """Where others may read while the reader stands by; None as long as it has never done so."""
 
     def read(self) -> bytes:
         """Wait for output and return some; b"" at its end, which is soon after the exit whoever holds the pipe."""
@@ -119,6 +126,13 @@ class OutputPipe:
         if self._closing:
             self._close_now()
         return data
+
+    def stand_by(self) -> None:
+        """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader."""
+        if self.standby is None and self._may_stand and self._end.fd >= 0 and _can_wake():
+            self.standby = open_standby(self._end.fd)
+            self._may_stand = self.standby is not None
+        self._stands = self.standby is not None
 
     def readable(self) -> bool:
         """Tell whether `read` would return something at once. Of the thread that reads."""
@@ -150,6 +164,8 @@ class OutputPipe:
             if ready and ready[0][1] & select.POLLHUP:
                 self._outlived = False
                 return True  # nobody holds it: the reader comes to the end by itself
+            if self.standby is not None:
+                self.standby.recall()
             can = _can_wake()
             if ready or can is False:
                 return True  # the reader finds output, or looks from time to time, and then sees the flag
@@ -160,13 +176,21 @@ class OutputPipe:
 
     def _close_now(self) -> None:
         with self._busy:
+            if self.standby is not None:
+                self.standby.close()
             self._end.close()
 
     def _read_some(self) -> bytes:
         while not self._outlived:
             if not _can_wake() and not self._has_output(_EXIT_SLICE):
                 continue
-            data = self._read_now()
+            if self._stands and self.standby is not None:
+                self._stands = False
+                data = self.standby.wait()
+                if not data:
+                    continue
+            else:
+                data = self._read_now()
             if not self._outlived or not data:
                 return data  # nearly always
             data = self._without_wake(data)

@@ -14,6 +14,7 @@ from claude_control.process.descriptors import Descriptor, pipe
 from claude_control.process.exits import Exit
 from claude_control.process.launch import launch, uninterrupted
 from claude_control.process.pipes import InputPipe, OutputPipe
+from claude_control.process.standby import Standby
 from claude_control.process.watched import Watched, open_pidfd
 
 __all__ = ["Exit", "SubprocessTransport", "Transport"]
@@ -101,6 +102,15 @@ class SubprocessTransport:
     def readable(self) -> bool:
         """Tell whether `read` would return something at once."""
         return self._output.readable()
+
+    def stand_by(self) -> None:
+        """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader."""
+        self._output.stand_by()
+
+    @property
+    def standby(self) -> Standby | None:
+        """Where others may read while the reader stands by; None as long as it has never done so."""
+        return self._output.standby
 
     def write(self, data: bytes) -> None:
         """Write all of it, waiting for room; one thread at a time.

@@ -5,6 +5,7 @@ import copy
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from claude_control import log
@@ -17,6 +18,7 @@ from claude_control.errors import (
     WaitTimeoutError,
 )
 from claude_control.session.pending import Awaited, PendingReplies
+from claude_control.session.reading import Reader
 from claude_control.session.writer import Ticket, Writer
 from claude_control.unset import UNSET, Unset
 from claude_control.wire import envelope
@@ -118,6 +120,8 @@ class Calls:
         self._writer = writer
         self._write_timeout = write_timeout
         self._check = check
+        self.reader: Reader | None = None
+        """Who reads the answers, and may let others read them."""
         self._rests: dict[type, bytes] = {}  # what is written behind the id for requests that are always the same
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
@@ -217,6 +221,8 @@ class Calls:
             try:
                 # Nearly always the answer is there within the first slice.
                 patience = SLICE if reply._ticket is None and (seconds is None or seconds > SLICE) else 0
+                if patience and len(self.pending) == 1 and self._lead(reply, patience):
+                    return reply._read()
                 if not waiter.acquire(True, patience):
                     self._wait(reply, waiter, Deadline(seconds, since))
             except KeyboardInterrupt:
@@ -226,6 +232,27 @@ class Calls:
             self.give_up(reply)
             raise
         return reply._read()
+
+    def _lead(self, reply: PendingReply[Any], seconds: float) -> bool:
+        """Read an answer in the thread that waits for it, if the reader stands by; returns whether it has come."""
+        standby = self.reader.standby if self.reader is not None else None
+        if standby is None:
+            return False
+        reply._waiters.append(standby)
+        standby.lead(lambda: reply._outcome is None, partial(self._take, reply), seconds)
+        return reply._outcome is not None
+
+    def _take(self, reply: PendingReply[Any], chunk: bytes) -> bool:
+        """Settle a request if the chunk is its answer and no more."""
+        assert self.reader is not None
+        frame = self.reader.answer_in(chunk, reply.request_id)
+        if frame is None:
+            return False
+        if self.pending.pop(reply.request_id) is None:
+            self.pending.late += 1
+        else:
+            reply._outcome = frame
+        return True
 
     def _wait(self, reply: PendingReply[Any], waiter: threading.Lock, deadline: Deadline) -> None:
         subtype, seconds = reply._request.subtype, deadline.timeout

@@ -105,7 +105,7 @@ class Connection:
         self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
-        self.reader = self._make_reader()
+        self.reader = self.calls.reader = self._make_reader()
         self.conversation = Conversation(
             router,
             inbox_bytes=options.inbox_bytes,
@@ -165,6 +165,7 @@ class Connection:
             deliver=self._deliver,
             control=self._control,
             lost_control=self._lost_control,
+            calm=lambda: not self.calls.pending,
         )
 
     # -- life cycle ----------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import copy
 import os
 import threading
-from typing import Any
+from typing import Any, Protocol
 
 from claude_control.deadline import Deadline, wait_lock
 
@@ -11,6 +11,12 @@ __all__ = ["REQUEST_PREFIX", "Awaited", "PendingReplies"]
 
 REQUEST_PREFIX = "req_"
 """How the ids of our requests begin; the program's own are UUIDs."""
+
+
+class _Waiter(Protocol):
+    """What is let go of, or told, when a request has ended."""
+
+    def release(self) -> None: ...
 
 
 class Awaited:
@@ -27,7 +33,7 @@ class Awaited:
         """The id that it has on the wire."""
         # The program's answer as a whole frame, or why there is none; None while it is waited for.
         self._outcome: dict[str, Any] | Exception | None = None
-        self._waiters: list[threading.Lock] = []
+        self._waiters: list[_Waiter] = []
 
     def _settle(self, outcome: dict[str, Any] | Exception) -> None:
         """Say how it ended. Done once, by whoever took it out of the map."""

@@ -6,8 +6,10 @@ from typing import Any
 from claude_control import log
 from claude_control.errors import ClaudeControlError
 from claude_control.process.pipes import READ_BYTES, WAITING_BYTES
+from claude_control.process.standby import Standby
 from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.session.inbox import PART_BYTES, Item, MessageRun, One, Run
+from claude_control.wire import envelope
 from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine, cut
 from claude_control.wire.messages import BadLine, Message, OversizedLine, decode, decode_all
 
@@ -18,10 +20,14 @@ _log = log.get(__name__)
 KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
 
+FEW_ANSWERS = 3
+"""Answers up to which the reader does not stand by: it takes two descriptors, which few calls are not worth."""
+
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
 
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.
+_ANSWER = b'{"type":"control_response",'
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
 
 
@@ -41,6 +47,7 @@ class Reader:
         deliver: Callable[[list[Item]], None],
         control: Callable[[str, dict[str, Any]], None],
         lost_control: Callable[[LongLine], None],
+        calm: Callable[[], bool],
     ) -> None:
         self._transport = transport
         self._splitter = LineSplitter(max_line_bytes)
@@ -57,6 +64,9 @@ class Reader:
         self._items: list[Item] = []  # not yet handed over
         self._fast = False  # whether the last chunk was a large one
         self._handed_over = 0  # of the bytes that were read
+        self._calm = calm
+        self._answers = 0  # that were read
+        self._answers_before = 0  # the last chunk
         self.bytes_read = 0
         self.frames = 0
         self.long_lines = 0
@@ -109,6 +119,8 @@ class Reader:
 
     def _read_chunk(self) -> bytes:
         """Read some output; a transport of the user's own may raise or return anything."""
+        if self._answers != self._answers_before:
+            self._stand_by()
         try:
             chunk = self._transport.read()
         except (OSError, ClaudeControlError):
@@ -118,6 +130,30 @@ class Reader:
         if not isinstance(chunk, bytes):
             raise OSError(f"{type(self._transport).__name__}.read() returned {type(chunk).__name__}, not bytes")
         return chunk
+
+    def _stand_by(self) -> None:
+        """Leave the next answer to whoever waits for it: the last chunk brought one, and nothing else is under way."""
+        self._answers_before, transport = self._answers, self._transport
+        calm = self._answers > FEW_ANSWERS and not self._items and self._splitter.is_empty and self._calm()
+        if calm and isinstance(transport, SubprocessTransport):
+            transport.stand_by()
+
+    @property
+    def standby(self) -> Standby | None:
+        """Where others may read while the reader stands by; None as long as it has never done so."""
+        return self._transport.standby if isinstance(self._transport, SubprocessTransport) else None
+
+    def answer_in(self, chunk: bytes, request_id: str) -> dict[str, Any] | None:
+        """Return the answer to a request if the chunk is that and no more. Of who reads while the reader stands by."""
+        size = len(chunk)
+        if not chunk.startswith(_ANSWER) or chunk.find(b"\n") != size - 1 or size > self._splitter.limit:
+            return None
+        frame = self._decoder.decode(chunk)
+        if frame is None or envelope.answered(frame) != request_id or len(frame["response"]) > 3:
+            return None
+        self.bytes_read += size
+        self.frames += 1
+        return frame
 
     def _read_block(self, block: bytes, whole: int) -> None:
         """Read lines with newlines between them, none of them in the first `whole` bytes; most blocks are a run."""
@@ -171,6 +207,7 @@ class Reader:
             self._read_control(line, frame)
 
     def _read_control(self, line: bytes, frame: dict[str, Any]) -> None:
+        self._answers += frame["type"] == "control_response"
         try:
             self._control(frame["type"], frame)
         except RecursionError:  # nested about 1000 levels deep: not even its text can be shown

@@ -55,15 +55,20 @@ class LineSplitter:
     The limit is per line. Of a longer one only the head is kept while the rest passes by.
     """
 
-    __slots__ = ("_fragments", "_limit", "_size", "whole")
+    __slots__ = ("_fragments", "_size", "limit", "whole")
 
     def __init__(self, max_line_bytes: int) -> None:
-        self._limit = max_line_bytes
+        self.limit = max_line_bytes
         self.whole = 0
         """How many bytes at the beginning of the last block are known to have no newline among them."""
         # Joined once, when the newline comes: adding to one bytes object is quadratic.
         self._fragments: list[bytes] = []
         self._size = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the last chunk ended with a whole line."""
+        return not self._size
 
     def feed(self, chunk: bytes) -> list[bytes | LongLine]:
         """Return the lines that end in this chunk, without their newline bytes."""
@@ -78,7 +83,7 @@ class LineSplitter:
             assert isinstance(first, bytes)
             self._keep(first)
             lines[0] = self._take()
-        if len(chunk) > self._limit:
+        if len(chunk) > self.limit:
             lines = [self._checked(line) for line in lines]
         if tail:
             self._keep(tail)
@@ -89,7 +94,7 @@ class LineSplitter:
 
         That takes a quarter of the time of cutting them apart. None if one may be too long: then `feed` is to be used.
         """
-        if self._size + len(chunk) > self._limit:
+        if self._size + len(chunk) > self.limit:
             return None
         end = chunk.rfind(b"\n")
         if end < 0:
@@ -109,18 +114,18 @@ class LineSplitter:
 
     def _keep(self, fragment: bytes) -> None:
         before, self._size = self._size, self._size + len(fragment)
-        if self._size <= self._limit:
+        if self._size <= self.limit:
             self._fragments.append(fragment)
-        elif before <= max(self._limit, HEAD_BYTES):  # just now too long: keep the head only
+        elif before <= max(self.limit, HEAD_BYTES):  # just now too long: keep the head only
             self._fragments = [b"".join([*self._fragments, fragment[:HEAD_BYTES]])[:HEAD_BYTES]]
 
     def _take(self) -> bytes | LongLine:
         line, size = b"".join(self._fragments), self._size
         self._fragments, self._size = [], 0
-        return LongLine(size, line) if size > self._limit else line
+        return LongLine(size, line) if size > self.limit else line
 
     def _checked(self, line: bytes | LongLine) -> bytes | LongLine:
-        if isinstance(line, bytes) and len(line) > self._limit:
+        if isinstance(line, bytes) and len(line) > self.limit:
             return LongLine(len(line), line[:HEAD_BYTES])
         return line
 

@@ -1,0 +1,159 @@
+"""Who waits for one answer reads it by itself, while the reader of the pipe stands by.
+
+Theory of operation. To hand an answer from one thread to another costs a wake, which takes longer than all the rest of
+a call. So the reader, when nothing but an answer is to be expected, waits for output without reading it (`wait`), and
+so does the thread that waits for the answer (`lead`). Both ask one epoll object, which gives each event to one thread
+only, the one that came last, and gives none again until somebody asks for it: to have got the pipe's event is to be the
+one that may read. Who leads gives that back if it has found its answer. Otherwise it leaves what it has read to the
+reader, in `_left`, and rings: so does whoever is struck from outside in the middle, and nothing is lost, for the bytes
+are in `_left` from the read on, in one step of C.
+"""
+
+import contextlib
+import os
+import select
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+from claude_control.process import forks
+from claude_control.process.descriptors import Descriptor
+
+__all__ = ["Standby", "open_standby"]
+
+ANSWER_BYTES = 4 * 1024
+"""How much of an answer is read at once by who waits for it; a longer one is left to the reader."""
+
+
+class Standby:
+    """The epoll object of one pipe: its reader and one other thread at a time wait here."""
+
+    __slots__ = (
+        "__weakref__",
+        "_bell",
+        "_epoll",
+        "_fd",
+        "_lead",
+        "_left",
+        "_over",
+        "_read",
+        "_recalled",
+        "_ring",
+        "_standing",
+    )
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._lead = threading.Lock()  # held by who leads
+        self._standing = False  # whether the reader stands by and nobody has left anything to it
+        self._recalled = False
+        self._over = False
+        self._left: deque[bytes] = deque()  # what was read by who led, and is the reader's
+        self._read = partial(map, os.read, (fd,), (ANSWER_BYTES,))
+        with forks.steady():
+            self._epoll = select.epoll(2)
+            self._bell = Descriptor(os.eventfd(1, os.EFD_CLOEXEC | os.EFD_NONBLOCK))  # readable for ever
+        forks.on_fork_in_child(self._abandon)
+        try:
+            self._epoll.register(self._bell.fd, 0)
+            self._epoll.register(fd, 0)
+        except OSError:  # not a pipe
+            self._bell.close()
+            raise
+        # To ask for it once more is an event, for one thread that waits or will. In C: nothing strikes in there.
+        self._ring = partial(self._epoll.modify, self._bell.fd, select.EPOLLIN | select.EPOLLONESHOT)
+
+    def wait(self) -> bytes:
+        """Wait until there is something to read; returns what was read already, perhaps nothing. Of the reader."""
+        if self._recalled or self._lead.locked():  # who leads was rung for, and must not be robbed of that event
+            return b""
+        self._stand()
+        return self._watch()
+
+    def lead(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
+        """Read what comes next if the reader stands by, and `waits()`; `take` tells whether that is what is waited for.
+
+        Returns without it after so many seconds, after `release`, or when it was something else: that is the reader's.
+        """
+        if not self._standing or self._lead.locked():
+            return
+        with self._lead:
+            try:
+                if self._standing and waits():
+                    self._read_next(take, seconds)
+            except BaseException as error:
+                self._standing = False
+                if not self._over:
+                    self._ring()
+                if not isinstance(error, OSError):  # else the reader meets it, too
+                    raise
+        if self._over:
+            self.close()
+
+    def release(self) -> None:
+        """Wake who leads, if anybody does: what it waits for has come by another way."""
+        if self._lead.locked():
+            self._ring_safely()
+
+    def recall(self) -> None:
+        """Have the reader read from now on, whatever comes. Does not wait."""
+        self._recalled = True
+        self._ring_safely()
+
+    def close(self) -> None:
+        """Close it; idempotent. While a thread leads, that one closes it when it leaves. Not while the reader waits."""
+        self._standing, self._over = False, True
+        if self._lead.locked():
+            self.release()
+            return
+        with self._lead:
+            self._epoll.close()
+            self._bell.close()
+
+    # -- private ----------------------------------------------------------------------------------------------------
+
+    def _stand(self) -> None:
+        self._arm()
+        self._standing = True
+
+    def _watch(self) -> bytes:
+        while self._standing and self._epoll.poll(None, 1)[0][0] != self._fd:
+            if self._recalled:
+                with self._lead:
+                    self._standing = False
+        self._standing = False
+        left = b"".join(self._left)
+        self._left.clear()
+        return left
+
+    def _read_next(self, take: Callable[[bytes], bool], seconds: float) -> None:
+        events = self._epoll.poll(seconds, 1)
+        if events and events[0][0] == self._fd:
+            self._left.extend(self._read())
+            if take(self._left[0]):
+                self._left.clear()
+                self._arm()
+        if self._left or self._recalled:
+            self._standing = False
+            self._ring()
+
+    def _ring_safely(self) -> None:
+        with contextlib.suppress(ValueError):  # it was closed just now, by who led
+            self._ring()
+
+    def _arm(self) -> None:
+        self._epoll.modify(self._fd, select.EPOLLIN | select.EPOLLONESHOT)
+
+    def _abandon(self) -> None:
+        self._epoll.close()
+
+
+def open_standby(fd: int) -> Standby | None:
+    """Return what lets others than the reader read this pipe; None where the system has no such thing, or no more."""
+    if not hasattr(select, "epoll") or not hasattr(os, "eventfd"):
+        return None
+    try:
+        return Standby(fd)
+    except OSError:
+        return None
