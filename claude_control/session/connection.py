@@ -33,6 +33,7 @@ from claude_control.session.belongings import Belongings
 from claude_control.session.callbacks import Callbacks
 from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
+from claude_control.session.door import Door
 from claude_control.session.exited import exited_error
 from claude_control.session.facts import SessionFacts
 from claude_control.session.gate import Gate
@@ -59,7 +60,6 @@ _log = log.get(__name__)
 
 _JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
-
 _CLOSED = "the session is closed; a session is opened once, so make a new one"
 
 EXIT_PATIENCE = 2.0
@@ -106,6 +106,7 @@ class Connection:
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.reader = self.calls.reader = self._make_reader()
+        self.pool.door = Door(self.reader, self._control)
         self.conversation = Conversation(
             router,
             inbox_bytes=options.inbox_bytes,
@@ -165,7 +166,7 @@ class Connection:
             deliver=self._deliver,
             control=self._control,
             lost_control=self._lost_control,
-            calm=lambda: not self.calls.pending,
+            pending=self.calls.pending,
         )
 
     # -- life cycle ----------------------------------------------------------------------------------------------------

@@ -6,6 +6,9 @@ Theory of operation. Most callbacks return within microseconds, and then one thr
 pass the interpreter's lock around at a switch of threads for each. But any may wait for a person. So work goes to the
 hot thread, the one that took the last piece, as long as it is brisk; a piece that finds it slow gets a thread of its
 own at once; and while work waits for a brisk one, a lookout sees to it that none waits for long.
+
+A thread that has no work may wait at the door (`door.py`), where it reads the program's next request by itself: to be
+woken for it takes longer than most callbacks.
 """
 
 import contextvars
@@ -13,9 +16,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from claude_control import log
 from claude_control.deadline import Deadline
+from claude_control.session.door import Door
 
 __all__ = ["CallbackPool", "InOrder"]
 
@@ -40,12 +45,13 @@ _log = log.get(__name__)
 class _Worker:
     """A thread of the pool, and the bell that wakes it."""
 
-    __slots__ = ("bell", "since")
+    __slots__ = ("bell", "since", "took")
 
     def __init__(self) -> None:
         self.bell = threading.Lock()
         self.bell.acquire()  # held: who acquires it once more waits for `release`
         self.since = 0.0  # when it took its piece; 0 before the first one since it was called
+        self.took = False  # whether it has read a request by itself, and was not called
 
 
 class CallbackPool:
@@ -64,6 +70,9 @@ class CallbackPool:
         self._hot: _Worker | None = None  # who took the last piece, or was woken for it; None once it is idle
         self._hot_since = 0.0
         self._lookout: _Worker | None = None
+        self._expected: _Worker | None = None  # who has read a request, and takes what comes of it
+        self.door: Door | None = None
+        """Where a thread without work may wait for the program's requests."""
         self._taken = 0
         self._closed = False
         self._may_start = True
@@ -78,7 +87,9 @@ class CallbackPool:
             if self._closed:
                 return False
             self._work.append(function)
-            if self._hot is None or time.monotonic() - self._hot_since > PATIENCE:
+            if self._expected is not None:
+                self._expected = None  # who has read it takes it
+            elif self._hot is None or time.monotonic() - self._hot_since > PATIENCE:
                 self._call_one()
             elif self._lookout is None:
                 self._post_lookout()
@@ -98,7 +109,7 @@ class CallbackPool:
         with self._lock:
             self._closed = True
             while self._idle:
-                self._idle.pop().bell.release()
+                self._wake(self._idle.pop())
 
     def join(self, deadline: Deadline) -> list[str]:
         """Wait for the threads to end after `close()`.
@@ -121,7 +132,7 @@ class CallbackPool:
         if self._idle:
             worker = self._idle.pop()
             worker.since = 0.0
-            worker.bell.release()
+            self._wake(worker)
         else:
             worker = _Worker()
             if not self._start(worker):
@@ -129,10 +140,15 @@ class CallbackPool:
         self._hot, self._hot_since = worker, time.monotonic()
         return True
 
+    def _wake(self, worker: _Worker) -> None:
+        worker.bell.release()
+        if self.door is not None:
+            self.door.ring()
+
     def _post_lookout(self) -> None:
         if self._idle:
             self._lookout = self._idle.pop()
-            self._lookout.bell.release()
+            self._wake(self._lookout)
             return
         self._lookout = worker = _Worker()  # first, because the thread looks whether it is this
         posted = False
@@ -174,6 +190,8 @@ class CallbackPool:
             if self._lookout is worker:
                 self._look_out(worker)
             with self._lock:
+                if self._expected is worker:
+                    self._expected = None  # nothing came of it, or it is there
                 if self._work:
                     now = time.monotonic()
                     if self._hot is worker or self._closed or self._wants(worker, now):
@@ -189,12 +207,26 @@ class CallbackPool:
                     self._dismiss(worker)
                     return None
                 self._idle.append(worker)
-            if not worker.bell.acquire(timeout=IDLE):
+            until = time.monotonic() + IDLE
+            if self.door is not None:
+                self.door.wait(worker.bell.locked, partial(self._expect, worker), IDLE)
+                if worker.took:
+                    worker.took = False
+                    continue
+            if not worker.bell.acquire(timeout=max(0.0, until - time.monotonic())):
                 with self._lock:
                     if worker in self._idle:
                         self._dismiss(worker)  # in one step: nobody must count on this one any more
                         return None
                     worker.bell.acquire(blocking=False)  # it was rung just now
+
+    def _expect(self, worker: _Worker) -> None:
+        """Note that a thread has read a request, which it is going to take."""
+        with self._lock:
+            if worker in self._idle:
+                self._idle.remove(worker)
+                self._hot, self._hot_since, worker.since = worker, time.monotonic(), 0.0
+                self._expected, worker.took = worker, True
 
     def _wants(self, worker: _Worker, now: float) -> bool:
         """Tell whether a thread is to take the next piece, or can leave it to a brisk one."""
@@ -228,6 +260,8 @@ class CallbackPool:
             self._idle.remove(worker)
         if self._lookout is worker:
             self._lookout = None
+        if self._expected is worker:
+            self._expected = None
         if self._hot is worker:
             self._hot = None
         if self._work:  # it was struck

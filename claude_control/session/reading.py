@@ -1,6 +1,6 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Any
 
 from claude_control import log
@@ -20,14 +20,15 @@ _log = log.get(__name__)
 KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
 
-FEW_ANSWERS = 3
-"""Answers up to which the reader does not stand by: it takes two descriptors, which few calls are not worth."""
+FEW_CONTROLS = 3
+"""Control frames up to which the reader does not stand by: it takes two descriptors, which few calls are not worth."""
 
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
 
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.
 _ANSWER = b'{"type":"control_response",'
+_REQUEST = b'{"type":"control_request",'
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
 
 
@@ -47,7 +48,7 @@ class Reader:
         deliver: Callable[[list[Item]], None],
         control: Callable[[str, dict[str, Any]], None],
         lost_control: Callable[[LongLine], None],
-        calm: Callable[[], bool],
+        pending: Sized,
     ) -> None:
         self._transport = transport
         self._splitter = LineSplitter(max_line_bytes)
@@ -64,9 +65,9 @@ class Reader:
         self._items: list[Item] = []  # not yet handed over
         self._fast = False  # whether the last chunk was a large one
         self._handed_over = 0  # of the bytes that were read
-        self._calm = calm
-        self._answers = 0  # that were read
-        self._answers_before = 0  # the last chunk
+        self._pending = pending  # our requests that wait for their answer
+        self._controls = 0  # control frames that were read
+        self._controls_before = 0  # the last chunk
         self.bytes_read = 0
         self.frames = 0
         self.long_lines = 0
@@ -119,7 +120,7 @@ class Reader:
 
     def _read_chunk(self) -> bytes:
         """Read some output; a transport of the user's own may raise or return anything."""
-        if self._answers != self._answers_before:
+        if self._controls != self._controls_before:
             self._stand_by()
         try:
             chunk = self._transport.read()
@@ -132,9 +133,9 @@ class Reader:
         return chunk
 
     def _stand_by(self) -> None:
-        """Leave the next answer to whoever waits for it: the last chunk brought one, and nothing else is under way."""
-        self._answers_before, transport = self._answers, self._transport
-        calm = self._answers > FEW_ANSWERS and not self._items and self._splitter.is_empty and self._calm()
+        """Leave the next control frame to whoever waits for it: the last chunk was one, and no answers are due."""
+        self._controls_before, transport = self._controls, self._transport
+        calm = self._controls > FEW_CONTROLS and not self._items and self._splitter.is_empty and not self._pending
         if calm and isinstance(transport, SubprocessTransport):
             transport.stand_by()
 
@@ -145,15 +146,27 @@ class Reader:
 
     def answer_in(self, chunk: bytes, request_id: str) -> dict[str, Any] | None:
         """Return the answer to a request if the chunk is that and no more. Of who reads while the reader stands by."""
-        size = len(chunk)
-        if not chunk.startswith(_ANSWER) or chunk.find(b"\n") != size - 1 or size > self._splitter.limit:
-            return None
-        frame = self._decoder.decode(chunk)
+        frame = self._frame_in(chunk, _ANSWER)
         if frame is None or envelope.answered(frame) != request_id or len(frame["response"]) > 3:
             return None
-        self.bytes_read += size
-        self.frames += 1
+        self._count_one(chunk)
         return frame
+
+    def request_in(self, chunk: bytes) -> dict[str, Any] | None:
+        """Return the program's request if the chunk is one and no more. Of who reads while the reader stands by."""
+        frame = self._frame_in(chunk, _REQUEST)
+        if frame is not None:
+            self._count_one(chunk)
+        return frame
+
+    def _frame_in(self, chunk: bytes, begin: bytes) -> dict[str, Any] | None:
+        size = len(chunk)
+        whole = chunk.startswith(begin) and chunk.find(b"\n") == size - 1 and size <= self._splitter.limit
+        return self._decoder.decode(chunk) if whole else None
+
+    def _count_one(self, chunk: bytes) -> None:
+        self.bytes_read += len(chunk)
+        self.frames += 1
 
     def _read_block(self, block: bytes, whole: int) -> None:
         """Read lines with newlines between them, none of them in the first `whole` bytes; most blocks are a run."""
@@ -207,7 +220,7 @@ class Reader:
             self._read_control(line, frame)
 
     def _read_control(self, line: bytes, frame: dict[str, Any]) -> None:
-        self._answers += frame["type"] == "control_response"
+        self._controls += 1
         try:
             self._control(frame["type"], frame)
         except RecursionError:  # nested about 1000 levels deep: not even its text can be shown

@@ -49,7 +49,7 @@ def test_blank_line_counts_however_it_comes(chunks: list[bytes]) -> None:
         deliver=items.extend,
         control=lambda kind, frame: None,
         lost_control=lambda line: None,
-        calm=lambda: False,
+        pending=(),
     )
     reader.run()
     assert (reader.frames, reader.bad_lines) == (2, 1)

@@ -1,0 +1,41 @@
+"""Where an idle thread of the callback pool waits for the program's next request, and reads it by itself."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from claude_control.session.reading import Reader
+
+__all__ = ["Door"]
+
+
+class Door:
+    """Stands for the reader towards the pool: see `process/standby.py`. One thread at a time waits here."""
+
+    def __init__(self, reader: Reader, control: Callable[[str, dict[str, Any]], None]) -> None:
+        self._reader = reader
+        self._control = control  # deals with a control frame, as for the reader
+
+    def wait(self, waits: Callable[[], bool], expect: Callable[[], None], seconds: float) -> None:
+        """Wait for a request while `waits()`, and deal with it; `expect` is called before that.
+
+        Returns at once if the reader does not stand by, and after `seconds`, `ring`, or other output, which is left to
+        the reader.
+        """
+        standby = self._reader.standby
+        if standby is not None:
+            standby.lead(waits, partial(self._take, expect), seconds)
+
+    def ring(self) -> None:
+        """Wake who waits here, if anybody does."""
+        standby = self._reader.standby
+        if standby is not None:
+            standby.release()
+
+    def _take(self, expect: Callable[[], None], chunk: bytes) -> bool:
+        frame = self._reader.request_in(chunk)
+        if frame is None:
+            return False
+        expect()
+        self._control("control_request", frame)
+        return True
