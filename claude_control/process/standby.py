@@ -26,6 +26,9 @@ ANSWER_BYTES = 4 * 1024
 """How much of an answer is read at once by who waits for it; a longer one is left to the reader."""
 
 
+_STEP = 0.02  # seconds that the reader waits at a stretch for somebody else to leave
+
+
 class Standby:
     """The epoll object of one pipe: its reader and one other thread at a time wait here."""
 
@@ -35,6 +38,8 @@ class Standby:
         "_epoll",
         "_fd",
         "_lead",
+        "_leader",
+        "_leading",
         "_left",
         "_over",
         "_read",
@@ -46,6 +51,7 @@ class Standby:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._lead = threading.Lock()  # held by who leads
+        self._leading, self._leader = False, 0  # whether somebody does, and which thread did last
         self._standing = False  # whether the reader stands by and nobody has left anything to it
         self._recalled = False
         self._over = False
@@ -72,24 +78,37 @@ class Standby:
         return self._watch()
 
     def lead(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
-        """Read what comes next if the reader stands by, and `waits()`; `take` tells whether that is what is waited for.
+        """Read while the reader stands by, and `waits()`; `take` deals with some output, or says that it cannot.
 
-        Returns without it after so many seconds, after `release`, or when it was something else: that is the reader's.
+        That is then the reader's. Returns without anything, too, after so many seconds or after `release`.
         """
-        if not self._standing or self._lead.locked():
+        if not self._standing:
             return
-        with self._lead:
-            try:
-                if self._standing and waits():
-                    self._read_next(take, seconds)
-            except BaseException as error:
-                self._standing = False
-                if not self._over:
-                    self._ring()
-                if not isinstance(error, OSError):  # else the reader meets it, too
-                    raise
-        if self._over:
-            self.close()
+        here = threading.get_ident()
+        try:
+            if self._leading:  # between this look and the lock nothing is called, so that no thread comes between
+                return
+            with self._lead:
+                try:
+                    self._leading, self._leader = True, here
+                    self._read_for(waits, take, seconds)
+                except BaseException as error:
+                    self._standing = False
+                    if not self._over:
+                        self._ring()
+                    if not isinstance(error, OSError):  # else the reader meets it, too
+                        raise
+                finally:
+                    self._leading = False
+        finally:
+            if self._over:
+                self.close()
+
+    def leave(self) -> None:
+        """Leave all to the reader if this thread leads: a signal handler runs in it, and is going to wait."""
+        if self._leading and self._leader == threading.get_ident():
+            self._standing = False
+            self._ring_safely()
 
     def release(self) -> None:
         """Wake who leads, if anybody does: what it waits for has come by another way."""
@@ -118,34 +137,55 @@ class Standby:
         self._standing = True
 
     def _watch(self) -> bytes:
-        while self._standing and self._epoll.poll(None, 1)[0][0] != self._fd:
-            if self._recalled:
-                with self._lead:
-                    self._standing = False
+        while self._standing:
+            events = dict(self._epoll.poll(None, 2))
+            if self._fd in events:
+                if len(events) > 1:
+                    self._ring()  # who leads is to have that one
+                break
+            if self._standing and (self._recalled or self._lead.locked()):
+                self._let_lead()
         self._standing = False
         left = b"".join(self._left)
         self._left.clear()
         return left
 
-    def _read_next(self, take: Callable[[bytes], bool], seconds: float) -> None:
-        events = self._epoll.poll(seconds, 1)
-        if events and events[0][0] == self._fd:
-            self._left.extend(self._read())
-            if take(self._left[0]):
-                self._left.clear()
+    def _let_lead(self) -> None:
+        """Give the bell's event to who leads, who may not have come to wait for it yet; and go, if recalled."""
+        self._ring()
+        # Not for ever: a signal handler in that thread may wait for what only the reader can read.
+        if self._lead.acquire(timeout=_STEP):
+            if self._recalled:
+                self._standing = False
+            self._lead.release()
+
+    def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
+        # A signal handler may `leave` wherever something is called, so `_standing` is looked at just before each step.
+        while waits() and self._standing and not self._recalled:
+            read = self._read()  # it reads when `extend` asks for it
+            events = self._epoll.poll(seconds, 1)
+            if not events or events[0][0] != self._fd:
+                break
+            if self._standing:
+                self._left.extend(read)
+            if not self._standing or not take(self._left[0]):
+                break
+            self._left.clear()
+            if self._standing:
                 self._arm()
         if self._left or self._recalled:
             self._standing = False
             self._ring()
 
     def _ring_safely(self) -> None:
-        with contextlib.suppress(ValueError):  # it was closed just now, by who led
+        with contextlib.suppress(ValueError, OSError):  # it was closed just now, by who led
             self._ring()
 
     def _arm(self) -> None:
         self._epoll.modify(self._fd, select.EPOLLIN | select.EPOLLONESHOT)
 
     def _abandon(self) -> None:
+        self._standing = False
         self._epoll.close()
 
 

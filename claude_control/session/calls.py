@@ -17,7 +17,7 @@ from claude_control.errors import (
     ControlTimeoutError,
     WaitTimeoutError,
 )
-from claude_control.session.pending import Awaited, PendingReplies
+from claude_control.session.pending import PLAIN_FIELDS, Awaited, PendingReplies, is_echo
 from claude_control.session.reading import Reader
 from claude_control.session.writer import Ticket, Writer
 from claude_control.unset import UNSET, Unset
@@ -222,8 +222,8 @@ class Calls:
                 # Nearly always the answer is there within the first slice.
                 patience = SLICE if reply._ticket is None and (seconds is None or seconds > SLICE) else 0
                 if patience and len(self.pending) == 1 and self._lead(reply, patience):
-                    return reply._read()
-                if not waiter.acquire(True, patience):
+                    patience = 0
+                if reply._outcome is None and not waiter.acquire(True, patience):
                     self._wait(reply, waiter, Deadline(seconds, since))
             except KeyboardInterrupt:
                 self.interruptible.interrupt()
@@ -234,24 +234,28 @@ class Calls:
         return reply._read()
 
     def _lead(self, reply: PendingReply[Any], seconds: float) -> bool:
-        """Read an answer in the thread that waits for it, if the reader stands by; returns whether it has come."""
+        """Read an answer in the thread that waits for it, if the reader has ever stood by; returns whether it has."""
         standby = self.reader.standby if self.reader is not None else None
         if standby is None:
             return False
         reply._waiters.append(standby)
         standby.lead(lambda: reply._outcome is None, partial(self._take, reply), seconds)
-        return reply._outcome is not None
+        return True
 
     def _take(self, reply: PendingReply[Any], chunk: bytes) -> bool:
-        """Settle a request if the chunk is its answer and no more."""
+        """Settle a request if the chunk is its answer and no more; echoes may come before it."""
         assert self.reader is not None
-        frame = self.reader.answer_in(chunk, reply.request_id)
-        if frame is None:
+        frame = self.reader.control_in(chunk)
+        if frame is None or frame["type"] != "control_response":
             return False
-        if self.pending.pop(reply.request_id) is None:
-            self.pending.late += 1
-        else:
-            reply._outcome = frame
+        if not is_echo(frame):
+            if envelope.answered(frame) != reply.request_id or len(frame["response"]) > PLAIN_FIELDS:
+                return False
+            if self.pending.pop(reply.request_id) is None:
+                self.pending.late += 1
+            else:
+                reply._outcome = frame
+        self.reader.count_one(chunk)
         return True
 
     def _wait(self, reply: PendingReply[Any], waiter: threading.Lock, deadline: Deadline) -> None:

@@ -4,8 +4,8 @@ Theory of operation. The first thing that ends the connection wins (`_end`), by 
 present and later call raises, fails what waits, fires the signals of open callbacks and ends every stream. A user's
 `close()` is one such thing, the program's own exit, seen by the reader, another.
 
-Locks: each part has its own and calls no other part while it holds it. User code and Future results run under none of
-them.
+Locks: each part has its own and calls no other part while it holds it, but for the one of `process/standby.py`: who
+holds that is the reader meanwhile. User code and Future results run under none of them.
 """
 
 import contextlib
@@ -17,11 +17,7 @@ from typing import Any, TypeVar
 
 from claude_control import log
 from claude_control.deadline import Deadline, Latch, wait_event
-from claude_control.errors import (
-    ClaudeControlError,
-    ProtocolError,
-    SessionClosedError,
-)
+from claude_control.errors import ClaudeControlError, ProtocolError, SessionClosedError
 from claude_control.options import Options
 from claude_control.process import forks
 from claude_control.process.bounded import call_bounded
@@ -38,7 +34,7 @@ from claude_control.session.exited import exited_error
 from claude_control.session.facts import SessionFacts
 from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
-from claude_control.session.pending import REQUEST_PREFIX
+from claude_control.session.pending import PLAIN_FIELDS, REQUEST_PREFIX
 from claude_control.session.pool import CallbackPool
 from claude_control.session.prompting import Interruptible, Prompting
 from claude_control.session.reading import Reader
@@ -175,6 +171,7 @@ class Connection:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
         if os.getpid() != self._owner:
             forks.require_owner(self._owner, "this session")
+        self.reader.leave()
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
@@ -184,6 +181,7 @@ class Connection:
     def check_owner(self) -> None:
         """Raise `ForkedError` in a forked child, before any lock is taken there."""
         forks.require_owner(self._owner, "this session")
+        self.reader.leave()
 
     @property
     def error(self) -> Exception | None:
@@ -215,6 +213,7 @@ class Connection:
 
     def begin_close(self) -> bool:
         """Note that a user wants to close; False if somebody does so already."""
+        self.reader.leave()
         with self._state_lock:
             first, self._closing, self.has_closer = not self.has_closer, True, True
         return first
@@ -341,7 +340,7 @@ class Connection:
         if kind == "control_response":
             request_id = envelope.answered(frame)
             if request_id is not None and request_id.startswith(REQUEST_PREFIX):  # else it echoes an answer of ours
-                if len(frame["response"]) > 3:  # more than an id, a subtype and a payload: requests that wait, perhaps
+                if len(frame["response"]) > PLAIN_FIELDS:
                     self.callbacks.resume(frame)
                 self.calls.pending.resolve(request_id, frame)
         elif kind == "control_request":

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from claude_control.session.pending import is_echo
 from claude_control.session.reading import Reader
 
 __all__ = ["Door"]
@@ -17,7 +18,7 @@ class Door:
         self._control = control  # deals with a control frame, as for the reader
 
     def wait(self, waits: Callable[[], bool], expect: Callable[[], None], seconds: float) -> None:
-        """Wait for a request while `waits()`, and deal with it; `expect` is called before that.
+        """Wait for requests while `waits()`, and deal with them; `expect` is called before that.
 
         Returns at once if the reader does not stand by, and after `seconds`, `ring`, or other output, which is left to
         the reader.
@@ -33,9 +34,13 @@ class Door:
             standby.release()
 
     def _take(self, expect: Callable[[], None], chunk: bytes) -> bool:
-        frame = self._reader.request_in(chunk)
+        frame = self._reader.control_in(chunk)
         if frame is None:
             return False
-        expect()
-        self._control("control_request", frame)
+        if frame["type"] == "control_request":
+            expect()
+            self._control("control_request", frame)
+        elif not is_echo(frame):
+            return False
+        self._reader.count_one(chunk)
         return True

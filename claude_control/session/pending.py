@@ -6,11 +6,24 @@ import threading
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline, wait_lock
+from claude_control.wire import envelope
 
-__all__ = ["REQUEST_PREFIX", "Awaited", "PendingReplies"]
+__all__ = ["PLAIN_FIELDS", "REQUEST_PREFIX", "Awaited", "PendingReplies", "is_echo"]
 
 REQUEST_PREFIX = "req_"
 """How the ids of our requests begin; the program's own are UUIDs."""
+
+PLAIN_FIELDS = 3
+"""Fields of an answer that says no more than its id, its subtype and a payload: more tell of requests that wait."""
+
+
+def is_echo(frame: dict[str, Any]) -> bool:
+    """Tell whether a `control_response` frame is an answer of ours, which the program repeats: it means nothing.
+
+    It does so with `--replay-user-messages` (2.0.75, 2.1.7, 2.1.332).
+    """
+    request_id = envelope.answered(frame)
+    return request_id is not None and not request_id.startswith(REQUEST_PREFIX)
 
 
 class _Waiter(Protocol):

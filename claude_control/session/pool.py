@@ -53,6 +53,10 @@ class _Worker:
         self.since = 0.0  # when it took its piece; 0 before the first one since it was called
         self.took = False  # whether it has read a request by itself, and was not called
 
+    def waits(self) -> bool:
+        """Tell whether nothing has come yet."""
+        return self.bell.locked() and not self.took
+
 
 class CallbackPool:
     """Grows when its threads are slow to take what waits, shrinks when they are idle.
@@ -70,7 +74,7 @@ class CallbackPool:
         self._hot: _Worker | None = None  # who took the last piece, or was woken for it; None once it is idle
         self._hot_since = 0.0
         self._lookout: _Worker | None = None
-        self._expected: _Worker | None = None  # who has read a request, and takes what comes of it
+        self._expected: threading.Thread | None = None  # who has read a request by itself
         self.door: Door | None = None
         """Where a thread without work may wait for the program's requests."""
         self._taken = 0
@@ -87,8 +91,8 @@ class CallbackPool:
             if self._closed:
                 return False
             self._work.append(function)
-            if self._expected is not None:
-                self._expected = None  # who has read it takes it
+            if self._expected is not None and self._expected is threading.current_thread():
+                self._expected = None  # it has read the request, and takes what comes of it
             elif self._hot is None or time.monotonic() - self._hot_since > PATIENCE:
                 self._call_one()
             elif self._lookout is None:
@@ -190,8 +194,8 @@ class CallbackPool:
             if self._lookout is worker:
                 self._look_out(worker)
             with self._lock:
-                if self._expected is worker:
-                    self._expected = None  # nothing came of it, or it is there
+                if worker.took:
+                    worker.took, self._expected = False, None  # also if nothing came of it
                 if self._work:
                     now = time.monotonic()
                     if self._hot is worker or self._closed or self._wants(worker, now):
@@ -209,9 +213,8 @@ class CallbackPool:
                 self._idle.append(worker)
             until = time.monotonic() + IDLE
             if self.door is not None:
-                self.door.wait(worker.bell.locked, partial(self._expect, worker), IDLE)
+                self.door.wait(worker.waits, partial(self._expect, worker), IDLE)
                 if worker.took:
-                    worker.took = False
                     continue
             if not worker.bell.acquire(timeout=max(0.0, until - time.monotonic())):
                 with self._lock:
@@ -226,7 +229,7 @@ class CallbackPool:
             if worker in self._idle:
                 self._idle.remove(worker)
                 self._hot, self._hot_since, worker.since = worker, time.monotonic(), 0.0
-                self._expected, worker.took = worker, True
+                self._expected, worker.took = threading.current_thread(), True
 
     def _wants(self, worker: _Worker, now: float) -> bool:
         """Tell whether a thread is to take the next piece, or can leave it to a brisk one."""
@@ -260,7 +263,7 @@ class CallbackPool:
             self._idle.remove(worker)
         if self._lookout is worker:
             self._lookout = None
-        if self._expected is worker:
+        if worker.took:
             self._expected = None
         if self._hot is worker:
             self._hot = None

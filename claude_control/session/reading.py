@@ -9,7 +9,6 @@ from claude_control.process.pipes import READ_BYTES, WAITING_BYTES
 from claude_control.process.standby import Standby
 from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.session.inbox import PART_BYTES, Item, MessageRun, One, Run
-from claude_control.wire import envelope
 from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine, cut
 from claude_control.wire.messages import BadLine, Message, OversizedLine, decode, decode_all
 
@@ -27,8 +26,7 @@ _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely t
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
 
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.
-_ANSWER = b'{"type":"control_response",'
-_REQUEST = b'{"type":"control_request",'
+_LONE = (b'{"type":"control_response",', b'{"type":"control_request",')
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
 
 
@@ -144,27 +142,24 @@ class Reader:
         """Where others may read while the reader stands by; None as long as it has never done so."""
         return self._transport.standby if isinstance(self._transport, SubprocessTransport) else None
 
-    def answer_in(self, chunk: bytes, request_id: str) -> dict[str, Any] | None:
-        """Return the answer to a request if the chunk is that and no more. Of who reads while the reader stands by."""
-        frame = self._frame_in(chunk, _ANSWER)
-        if frame is None or envelope.answered(frame) != request_id or len(frame["response"]) > 3:
-            return None
-        self._count_one(chunk)
-        return frame
+    def leave(self) -> None:
+        """Leave all output to the reader: a signal handler is going to wait, perhaps in a thread that reads."""
+        if (standby := self.standby) is not None:
+            standby.leave()
 
-    def request_in(self, chunk: bytes) -> dict[str, Any] | None:
-        """Return the program's request if the chunk is one and no more. Of who reads while the reader stands by."""
-        frame = self._frame_in(chunk, _REQUEST)
-        if frame is not None:
-            self._count_one(chunk)
-        return frame
+    def control_in(self, chunk: bytes) -> dict[str, Any] | None:
+        """Return the request or the answer that the chunk is, if it is one and no more.
 
-    def _frame_in(self, chunk: bytes, begin: bytes) -> dict[str, Any] | None:
+        Of who reads while the reader stands by, and then tells the reader with `count_one` if it has dealt with it.
+        """
         size = len(chunk)
-        whole = chunk.startswith(begin) and chunk.find(b"\n") == size - 1 and size <= self._splitter.limit
-        return self._decoder.decode(chunk) if whole else None
+        whole = chunk.startswith(_LONE) and chunk.find(b"\n") == size - 1 and size <= self._splitter.limit
+        decoder = Decoder()  # the reader counts what is odd, for that is left to it
+        frame = decoder.decode(chunk) if whole else None
+        return None if decoder.flawed else frame
 
-    def _count_one(self, chunk: bytes) -> None:
+    def count_one(self, chunk: bytes) -> None:
+        """Count a line that another one has read."""
         self.bytes_read += len(chunk)
         self.frames += 1
 

@@ -195,6 +195,7 @@ def test_cancelled_hook_that_waits_for_a_thread_never_runs(
         assert begun.acquire(timeout=30)
     cli.open_gate("hung")
     wait_until(lambda: session.stats.requests_received == MAX_THREADS + 1)
+    wait_until(lambda: len(session._live().answers) == MAX_THREADS)  # it is withdrawn
     release.set()
     assert running.result(timeout=20).result == "done"
     assert not ran.is_set()
