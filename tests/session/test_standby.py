@@ -402,3 +402,26 @@ def test_closed_pool_calls_its_thread_from_the_door(no_leaks: None) -> None:
     step.pool.close()
     assert step.pool.join(Deadline(5)) == []
     step.close()
+
+
+def test_request_that_cannot_be_dealt_with_at_the_door_is_the_readers(no_leaks: None) -> None:
+    """A request nested too deeply, for instance, is left to the reader, and the thread at the door goes on."""
+    step, tried = Doorstep(), list[str]()
+    control = step.control
+
+    def fail_first(kind: str, frame: dict[str, Any]) -> None:
+        tried.append(threading.current_thread().name)
+        if len(tried) == 1:
+            raise RecursionError
+        control(kind, frame)
+
+    step.door._control = fail_first
+    step.standby._stand()
+    step.pool.submit(partial(step.ran.append, b"first"))
+    wait_until(lambda: is_led(step.standby))
+    os.write(step.writing, b"request")
+    wait_until(lambda: tried)
+    step.go_on_reading()
+    wait_until(partial(has_run, step, b"request"))
+    assert tried[0].startswith("claude-test-callback")
+    step.close()
