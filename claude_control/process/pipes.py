@@ -114,7 +114,7 @@ class OutputPipe:
         self._poll.register(end.fd, select.POLLIN)
         self._stands = False  # whether the next read is left to others
         self.standby: Standby | None = None
-        """Where others may read while the reader stands by; None as long as it has never done so."""
+        """Where others may read; None as long as the reader has never stood by."""
 
     def read(self) -> bytes:
         """Wait for output and return some; b"" at its end, which is soon after the exit whoever holds the pipe."""
@@ -127,12 +127,16 @@ class OutputPipe:
             self._close_now()
         return data
 
-    def stand_by(self) -> None:
-        """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader."""
+    def stand_by(self) -> Standby | None:
+        """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader.
+
+        Returns where they may.
+        """
         if self.standby is None and self._may_stand and self._end.fd >= 0 and _can_wake():
             self.standby = open_standby(self._end.fd)
             self._may_stand = self.standby is not None
         self._stands = self.standby is not None
+        return self.standby
 
     def readable(self) -> bool:
         """Tell whether `read` would return something at once. Of the thread that reads."""

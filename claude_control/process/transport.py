@@ -103,14 +103,12 @@ class SubprocessTransport:
         """Tell whether `read` would return something at once."""
         return self._output.readable()
 
-    def stand_by(self) -> None:
-        """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader."""
-        self._output.stand_by()
+    def stand_by(self) -> Standby | None:
+        """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader.
 
-    @property
-    def standby(self) -> Standby | None:
-        """Where others may read while the reader stands by; None as long as it has never done so."""
-        return self._output.standby
+        Returns where they may.
+        """
+        return self._output.stand_by()
 
     def write(self, data: bytes) -> None:
         """Write all of it, waiting for room; one thread at a time.

@@ -169,9 +169,8 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        if os.getpid() != self._owner:
-            forks.require_owner(self._owner, "this session")
-        self.reader.leave()
+        if os.getpid() != self._owner or self.reader.standby is not None:
+            self.check_owner()
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
@@ -179,9 +178,10 @@ class Connection:
             raise SessionClosedError("the session is being closed; make a new one to go on", phase="closing")
 
     def check_owner(self) -> None:
-        """Raise `ForkedError` in a forked child, before any lock is taken there."""
+        """Raise `ForkedError` in a forked child, before any lock is taken there; else see that this thread may wait."""
         forks.require_owner(self._owner, "this session")
-        self.reader.leave()
+        if self.reader.standby is not None:
+            self.reader.standby.leave()
 
     @property
     def error(self) -> Exception | None:
@@ -213,7 +213,7 @@ class Connection:
 
     def begin_close(self) -> bool:
         """Note that a user wants to close; False if somebody does so already."""
-        self.reader.leave()
+        self.check_owner()
         with self._state_lock:
             first, self._closing, self.has_closer = not self.has_closer, True, True
         return first

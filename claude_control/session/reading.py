@@ -20,7 +20,7 @@ KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
 
 FEW_CONTROLS = 3
-"""Control frames up to which the reader does not stand by: it takes two descriptors, which few calls are not worth."""
+"""Control frames in a row up to which the reader does not stand by, for others are as likely to be left to it."""
 
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
@@ -66,6 +66,9 @@ class Reader:
         self._pending = pending  # our requests that wait for their answer
         self._controls = 0  # control frames that were read
         self._controls_before = 0  # the last chunk
+        self._calm = 0  # chunks in a row that were a control frame each
+        self.standby: Standby | None = None
+        """Where others may read while the reader stands by; None as long as it has never done so."""
         self.bytes_read = 0
         self.frames = 0
         self.long_lines = 0
@@ -120,6 +123,8 @@ class Reader:
         """Read some output; a transport of the user's own may raise or return anything."""
         if self._controls != self._controls_before:
             self._stand_by()
+        else:
+            self._calm = 0
         try:
             chunk = self._transport.read()
         except (OSError, ClaudeControlError):
@@ -131,21 +136,12 @@ class Reader:
         return chunk
 
     def _stand_by(self) -> None:
-        """Leave the next control frame to whoever waits for it: the last chunk was one, and no answers are due."""
-        self._controls_before, transport = self._controls, self._transport
-        calm = self._controls > FEW_CONTROLS and not self._items and self._splitter.is_empty and not self._pending
-        if calm and isinstance(transport, SubprocessTransport):
-            transport.stand_by()
-
-    @property
-    def standby(self) -> Standby | None:
-        """Where others may read while the reader stands by; None as long as it has never done so."""
-        return self._transport.standby if isinstance(self._transport, SubprocessTransport) else None
-
-    def leave(self) -> None:
-        """Leave all output to the reader: a signal handler is going to wait, perhaps in a thread that reads."""
-        if (standby := self.standby) is not None:
-            standby.leave()
+        """Leave the next control frame to who waits for it, if the last chunks were one each and no answer is due."""
+        count, self._controls_before = self._controls - self._controls_before, self._controls
+        lone = count == 1 and not self._items and self._splitter.is_empty and not self._pending
+        self._calm = self._calm + 1 if lone else 0
+        if self._calm > FEW_CONTROLS and isinstance(self._transport, SubprocessTransport):
+            self.standby = self._transport.stand_by()
 
     def control_in(self, chunk: bytes) -> dict[str, Any] | None:
         """Return the request or the answer that the chunk is, if it is one and no more.
