@@ -13,9 +13,12 @@ import contextlib
 import os
 import select
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain, repeat
+from operator import itemgetter
 
 from claude_control.process import forks
 from claude_control.process.descriptors import Descriptor
@@ -27,6 +30,8 @@ ANSWER_BYTES = 4 * 1024
 
 
 _STEP = 0.02  # seconds that the reader waits at a stretch for somebody else to leave
+_LOOK = 1.0  # seconds after which the reader looks whether anybody still comes, and whether who leads is held up
+_NUMBER = itemgetter(0)
 
 
 class Standby:
@@ -41,8 +46,8 @@ class Standby:
         "_leader",
         "_leading",
         "_left",
+        "_letting",
         "_over",
-        "_read",
         "_recalled",
         "_ring",
         "_standing",
@@ -52,15 +57,15 @@ class Standby:
         self._fd = fd
         self._lead = threading.Lock()  # held by who leads
         self._leading, self._leader = False, 0  # whether somebody does, and which thread did last
+        self._letting = False  # whether the reader waits for that one to leave
         self._standing = False  # whether the reader stands by and nobody has left anything to it
         self._recalled = False
         self._over = False
         self._left: deque[bytes] = deque()  # what was read by who led, and is the reader's
-        self._read = partial(map, os.read, (fd,), (ANSWER_BYTES,))
         with forks.steady():
             self._epoll = select.epoll(2)
+            forks.on_fork_in_child(self._abandon)
             self._bell = Descriptor(os.eventfd(1, os.EFD_CLOEXEC | os.EFD_NONBLOCK))  # readable for ever
-        forks.on_fork_in_child(self._abandon)
         try:
             self._epoll.register(self._bell.fd, 0)
             self._epoll.register(fd, 0)
@@ -86,7 +91,8 @@ class Standby:
             return
         here = threading.get_ident()
         try:
-            if self._leading:  # between this look and the lock nothing is called, so that no thread comes between
+            # Between this look and the lock nothing is called, so that no thread comes between.
+            if self._leading or self._letting:
                 return
             with self._lead:
                 try:
@@ -108,6 +114,8 @@ class Standby:
         """Leave all to the reader if this thread leads: a signal handler runs in it, and is going to wait."""
         if self._leading and self._leader == threading.get_ident():
             self._standing = False
+            with contextlib.suppress(ValueError, OSError):
+                self._epoll.modify(self._fd, 0)  # it may be inside of its wait, and would read when it goes on
             self._ring_safely()
 
     def release(self) -> None:
@@ -124,8 +132,10 @@ class Standby:
         """Close it; idempotent. While a thread leads, that one closes it when it leaves. Not while the reader waits."""
         self._standing, self._over = False, True
         if self._lead.locked():
-            self.release()
-            return
+            self._ring_safely()
+            if not self._lead.acquire(timeout=_STEP):
+                return
+            self._lead.release()
         with self._lead:
             self._epoll.close()
             self._bell.close()
@@ -137,15 +147,19 @@ class Standby:
         self._standing = True
 
     def _watch(self) -> bytes:
-        while self._standing:
-            events = dict(self._epoll.poll(None, 2))
-            if self._fd in events:
-                if len(events) > 1:
-                    self._ring()  # who leads is to have that one
-                break
-            if self._standing and (self._recalled or self._lead.locked()):
+        events: dict[int, int] = {}
+        seen: bytes | None = None
+        while self._standing and self._fd not in events:
+            events = dict(self._epoll.poll(_LOOK, 2))
+            if not events:
+                seen, before = self._held_up(), seen
+                if seen is not None and seen is before:
+                    break
+            elif self._fd not in events and self._standing and (self._recalled or self._lead.locked()):
                 self._let_lead()
         self._standing = False
+        if self._bell.fd in events and self._lead.locked():
+            self._ring()  # who leads is to have that one, and leave
         left = b"".join(self._left)
         self._left.clear()
         return left
@@ -154,28 +168,44 @@ class Standby:
         """Give the bell's event to who leads, who may not have come to wait for it yet; and go, if recalled."""
         self._ring()
         # Not for ever: a signal handler in that thread may wait for what only the reader can read.
+        self._letting = True
         if self._lead.acquire(timeout=_STEP):
             if self._recalled:
                 self._standing = False
             self._lead.release()
+        self._letting = False
+
+    def _held_up(self) -> bytes | None:
+        """Return what the main thread has read and not yet dealt with; stand by no longer if nobody has come to lead.
+
+        If it is still that at the next look, a signal handler waits there that did not `leave`, since it asks nothing
+        of the session. The reader then deals with it.
+        """
+        if self._lead.acquire(blocking=False):
+            self._standing = False
+            self._lead.release()
+        elif self._left and self._leader == threading.main_thread().ident:
+            return self._left[0]
+        return None
 
     def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
         # A signal handler may `leave` wherever something is called, so `_standing` is looked at just before each step.
+        until = time.monotonic() + seconds
         while waits() and self._standing and not self._recalled:
-            read = self._read()  # it reads when `extend` asks for it
-            events = self._epoll.poll(seconds, 1)
-            if not events or events[0][0] != self._fd:
-                break
-            if self._standing:
-                self._left.extend(read)
-            if not self._standing or not take(self._left[0]):
+            self._left.extend(self._next_chunk(max(0.0, until - time.monotonic())))
+            if not self._left or not self._standing or not take(self._left[0]):
                 break
             self._left.clear()
             if self._standing:
                 self._arm()
-        if self._left or self._recalled:
+        if (self._left or self._recalled or not self._standing) and not self._over:
             self._standing = False
-            self._ring()
+            self._ring()  # this thread may have had the bell's event that was meant for the reader
+
+    def _next_chunk(self, seconds: float) -> Iterator[bytes]:
+        """Return what waits for output and reads it if there is some, all in C when it is asked for its first item."""
+        ready = map(_NUMBER, chain.from_iterable(map(self._epoll.poll, (seconds,), (1,))))
+        return map(os.read, filter(self._fd.__eq__, ready), repeat(ANSWER_BYTES))
 
     def _ring_safely(self) -> None:
         with contextlib.suppress(ValueError, OSError):  # it was closed just now, by who led

@@ -252,9 +252,8 @@ class Calls:
             if envelope.answered(frame) != reply.request_id or len(frame["response"]) > PLAIN_FIELDS:
                 return False
             if self.pending.pop(reply.request_id) is None:
-                self.pending.late += 1
-            else:
-                reply._outcome = frame
+                return False  # the reader has dealt with it, or counts it as late
+            reply._outcome = frame
         self.reader.count_one(chunk)
         return True
 

@@ -195,7 +195,9 @@ class CallbackPool:
                 self._look_out(worker)
             with self._lock:
                 if worker.took:
-                    worker.took, self._expected = False, None  # also if nothing came of it
+                    worker.took = False
+                    if self._expected is threading.current_thread():
+                        self._expected = None  # nothing came of it
                 if self._work:
                     now = time.monotonic()
                     if self._hot is worker or self._closed or self._wants(worker, now):

@@ -3,6 +3,7 @@
 import operator
 import os
 import select
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -205,6 +206,36 @@ def test_time_limit_ends_the_wait(pipe: Pipe) -> None:
     pipe.standby.lead(lambda: True, lambda chunk: True, 0.01)
     pipe.write(b"late")
     assert pipe.read() == b"late"
+
+
+def test_reader_stands_by_no_longer_than_it_is_used(pipe: Pipe) -> None:
+    """Where nobody leads for a second the reader just reads again, and an idle session wakes nothing."""
+    pipe.stand()
+    wait_until(lambda: not pipe.standby._standing)
+    pipe.write(b"end")
+    assert pipe.read() == b"end"
+
+
+def test_thread_that_leaves_inside_of_its_wait_reads_nothing(pipe: Pipe) -> None:
+    """What comes after a signal handler has left all to the reader is the reader's, though its thread waits on."""
+    pipe.stand()
+    before = signal.signal(signal.SIGUSR1, lambda *_: pipe.standby.leave())
+    main = threading.get_ident()
+
+    def press() -> None:
+        wait_until(pipe.standby._lead.locked)
+        signal.pthread_kill(main, signal.SIGUSR1)
+        wait_until(lambda: not pipe.standby._standing)
+        pipe.write(b"answer")
+
+    presser = threading.Thread(target=press)
+    try:
+        presser.start()
+        pipe.standby.lead(lambda: True, lambda chunk: pytest.fail("it was read"), 10)
+        presser.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert pipe.read() == b"answer"
 
 
 @pytest.mark.parametrize("someone_leads", [False, True])
