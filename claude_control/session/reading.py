@@ -19,8 +19,9 @@ _log = log.get(__name__)
 KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
 
-FEW_CONTROLS = 3
-"""Control frames in a row up to which the reader does not stand by, for others are as likely to be left to it."""
+FIRST_DOUBT, LITTLE_DOUBT, MUCH_DOUBT = 32, 3, 512
+"""Control frames in a row up to which the reader does not stand by: at first, for what it takes (two descriptors and
+the time of some five calls), and later. They double each time it has been in vain."""
 
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
@@ -67,6 +68,9 @@ class Reader:
         self._controls = 0  # control frames that were read
         self._controls_before = 0  # the last chunk
         self._calm = 0  # chunks in a row that were a control frame each
+        self._doubt = FIRST_DOUBT  # how many of them are too few to stand by
+        self._stood = False  # whether that was done before the last chunk but others
+        self._read_by_others = self._read_before = 0  # lines; in all, and when that was done last
         self.standby: Standby | None = None
         """Where others may read while the reader stands by; None as long as it has never done so."""
         self.bytes_read = 0
@@ -140,7 +144,13 @@ class Reader:
         count, self._controls_before = self._controls - self._controls_before, self._controls
         lone = count == 1 and not self._items and self._splitter.is_empty and not self._pending
         self._calm = self._calm + 1 if lone else 0
-        if self._calm > FEW_CONTROLS and isinstance(self._transport, SubprocessTransport):
+        if self._stood:
+            self._stood = False
+            # Where threads vie for the interpreter, those who wait come too late, and it was done in vain.
+            vain, self._read_before = self._read_by_others == self._read_before, self._read_by_others
+            self._calm, self._doubt = (0, min(2 * self._doubt, MUCH_DOUBT)) if vain else (self._calm, LITTLE_DOUBT)
+        if self._calm > self._doubt and isinstance(self._transport, SubprocessTransport):
+            self._stood = True
             self.standby = self._transport.stand_by()
 
     def control_in(self, chunk: bytes) -> dict[str, Any] | None:
@@ -158,6 +168,7 @@ class Reader:
         """Count a line that another one has read."""
         self.bytes_read += len(chunk)
         self.frames += 1
+        self._read_by_others += 1
 
     def _read_block(self, block: bytes, whole: int) -> None:
         """Read lines with newlines between them, none of them in the first `whole` bytes; most blocks are a run."""
