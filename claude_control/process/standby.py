@@ -5,8 +5,13 @@ a call. So the reader, when nothing but an answer is to be expected, waits for o
 so does the thread that waits for the answer (`lead`). Both ask one epoll object, which gives each event to one thread
 only, the one that came last, and gives none again until somebody asks for it: to have got the pipe's event is to be the
 one that may read. Who leads gives that back if it has found its answer. Otherwise it leaves what it has read to the
-reader, in `_left`, and rings: so does whoever is struck from outside in the middle, and nothing is lost, for the bytes
-are in `_left` from the read on, in one step of C.
+reader, in `_left`, and rings: so does whoever is struck from outside in the middle, and nothing is lost, for to wait,
+to read and to put the bytes into `_left` is one step, in C.
+
+The bell is for the reader (something is left to it) or for who leads (what it waits for has come by another way), and
+either may hear it instead of the other: each rings again then. A signal handler in the leading thread may wait for what
+nobody else can read: what asks the session leaves all to the reader first (`leave`), and the reader looks by itself
+when a handler waits without asking. A reader that nobody leads for a second just reads.
 """
 
 import contextlib

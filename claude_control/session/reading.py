@@ -69,8 +69,8 @@ class Reader:
         self._controls_before = 0  # the last chunk
         self._calm = 0  # chunks in a row that were a control frame each
         self._doubt = FIRST_DOUBT  # how many of them are too few to stand by
-        self._stood = False  # whether that was done before the last chunk but others
-        self._read_by_others = self._read_before = 0  # lines; in all, and when that was done last
+        self._stood = False  # whether it was waited so for the last chunk
+        self._read_by_others = self._read_before = 0  # lines: in all, and when that was looked at last
         self.standby: Standby | None = None
         """Where others may read while the reader stands by; None as long as it has never done so."""
         self.bytes_read = 0
