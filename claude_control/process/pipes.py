@@ -76,7 +76,7 @@ _held_write = _load_held_write()
 
 
 class OutputPipe:
-    """The end from which we read what a program writes to stdout. One thread reads, any thread closes.
+    """The end from which we read what a program writes to stdout. One thread reads (see `stand_by`), any thread closes.
 
     The read itself is the wait, for to ask first costs every message a system call and another round of threads vying
     for the interpreter. What a grandchild that holds the pipe would keep from its end is woken by a byte of ours.

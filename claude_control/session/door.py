@@ -43,7 +43,7 @@ class Door:
                 self._control("control_request", frame)
             except RecursionError:  # it is nested too deeply: the reader says so
                 return False
-        elif not is_echo(frame):
+        elif frame["type"] != "control_response" or not is_echo(frame):
             return False
         self._reader.count_one(chunk)
         return True

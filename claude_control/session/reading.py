@@ -26,8 +26,8 @@ the time of some five calls), and later. They double each time it has been in va
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
 
-# A tuple, not a set: an odd frame's type may be a list, which has no hash.
 _LONE = (b'{"type":"control_response",', b'{"type":"control_request",')
+# A tuple, not a set: an odd frame's type may be a list, which has no hash.
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
 
 
