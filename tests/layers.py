@@ -54,7 +54,7 @@ IMPURE = (
 OWNERS: dict[str, tuple[str, ...]] = {
     "orjson": ("wire.framing",),
     "structlog": ("log",),
-    "msgspec": ("tools", "session.oneshot"),
+    "msgspec": ("tools", "session.oneshot", "wire.framing"),
     "docstring_parser": ("tools",),
     "mcp": ("tools.link",),
     "anyio": ("tools.link",),

@@ -209,6 +209,17 @@ def test_long_control_lines_are_told_apart(head: bytes, is_control: bool) -> Non
 
 # -- objects -----------------------------------------------------------------------------------------------------------
 
+HUGE = 5 * 1024 * 1024  # bytes of a line that another library decodes
+
+Pad = Callable[[bytes], bytes]
+
+
+@pytest.fixture(params=[0, HUGE], ids=["short", "huge"])
+def pad(request: pytest.FixtureRequest) -> Pad:
+    """Return what leaves a line alone, or makes it a huge one that says the same."""
+    length: int = request.param
+    return lambda line: line + b" " * length
+
 
 def counts(decoder: Decoder) -> tuple[int, int]:
     """Return how many lines were flawed and bad."""
@@ -227,10 +238,10 @@ def counts(decoder: Decoder) -> tuple[int, int]:
         (b'{"a":18446744073709551615,"b":-9223372036854775808}', {"a": 2**64 - 1, "b": -(2**63)}),
     ],
 )
-def test_object_is_decoded(line: bytes, value: dict[str, Any]) -> None:
+def test_object_is_decoded(line: bytes, value: dict[str, Any], pad: Pad) -> None:
     """A JSON object is decoded, with whatever whitespace is around it, and no count rises."""
     decoder = Decoder()
-    assert decoder.decode(line) == value
+    assert decoder.decode(pad(line)) == value
     assert counts(decoder) == (0, 0)
 
 
@@ -249,17 +260,17 @@ def test_object_is_decoded(line: bytes, value: dict[str, Any]) -> None:
         (b'{"\\ud83d":123456789012345678901234567890}', {"\ufffd": 123456789012345678901234567890}),
     ],
 )
-def test_flawed_line_is_read_all_the_same(line: bytes, value: dict[str, Any]) -> None:
+def test_flawed_line_is_read_all_the_same(line: bytes, value: dict[str, Any], pad: Pad) -> None:
     """Half surrogate pairs, bytes that are not UTF-8 and infinities cost the odd character, not the line."""
     decoder = Decoder()
-    assert decoder.decode(line) == value
+    assert decoder.decode(pad(line)) == value
     assert counts(decoder) == (1, 0)
 
 
-def test_nan_is_read() -> None:
+def test_nan_is_read(pad: Pad) -> None:
     """NaN, which Python programs write, is read as such."""
     decoder = Decoder()
-    frame = decoder.decode(b'{"a":NaN}')
+    frame = decoder.decode(pad(b'{"a":NaN}'))
     assert frame is not None and frame["a"] != frame["a"]
     assert counts(decoder) == (1, 0)
 
@@ -297,20 +308,20 @@ def test_nan_is_read() -> None:
     ],
     ids=lambda line: repr(line[:20]),
 )
-def test_bad_line_is_counted(line: bytes) -> None:
+def test_bad_line_is_counted(line: bytes, pad: Pad) -> None:
     """A line that is no JSON object is None and counted; nothing is raised, and the next line is read as ever."""
     decoder = Decoder()
-    assert decoder.decode(line) is None
+    assert decoder.decode(pad(line)) is None
     assert counts(decoder) == (0, 1)
     assert decoder.decode(b'{"a":1}') == {"a": 1}
 
 
 @pytest.mark.parametrize("depth", [300, 600, 900, 1000, 2000])
 @pytest.mark.parametrize("leaf", [b"1", b'"\\ud83d"'], ids=["clean", "flawed"])
-def test_deep_line_never_raises(depth: int, leaf: bytes) -> None:
+def test_deep_line_never_raises(depth: int, leaf: bytes, pad: Pad) -> None:
     """However deep an object is, clean or flawed, it is decoded or counted as bad."""
     decoder = Decoder()
-    frame = decoder.decode(b'{"a":' + b"[" * depth + leaf + b"]" * depth + b"}")
+    frame = decoder.decode(pad(b'{"a":' + b"[" * depth + leaf + b"]" * depth + b"}"))
     assert sum(counts(decoder)) == (1 if frame is None or leaf != b"1" else 0)
     if depth == 300:
         assert frame is not None
@@ -340,10 +351,10 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_number_of_a_request_survives_its_echo(number: int) -> None:
+def test_number_of_a_request_survives_its_echo(number: int, pad: Pad) -> None:
     """An integer of any length in a tool's input comes in exactly, and goes back exactly when the tool is allowed."""
     decoder, tool_input = Decoder(), {"id": number, "deep": [{"n": number}], "f": 1.5}
-    frame = decoder.decode(json.dumps({"type": "control_request", "request": {"input": tool_input}}).encode())
+    frame = decoder.decode(pad(json.dumps({"type": "control_request", "request": {"input": tool_input}}).encode()))
     assert frame is not None and frame["request"]["input"] == tool_input
     assert all(
         type(value) is int for value in (frame["request"]["input"]["id"], frame["request"]["input"]["deep"][0]["n"])
@@ -353,11 +364,17 @@ def test_number_of_a_request_survives_its_echo(number: int) -> None:
     assert type(echo["updatedInput"]["id"]) is int
 
 
-def test_endless_number_of_a_request_is_no_error() -> None:
+def test_endless_number_of_a_request_is_no_error(pad: Pad) -> None:
     """A number that Python refuses to read exactly leaves the rest of the request as it is."""
     line = b'{"type":"control_request","request_id":"r","request":{"input":{"n":' + b"9" * 5000 + b"}}}"
-    frame = Decoder().decode(line)
+    frame = Decoder().decode(pad(line))
     assert frame is None or frame["request_id"] == "r"
+
+
+def test_huge_line_keeps_its_integers() -> None:
+    """What no float holds is exact in a huge line of any kind: it is not orjson that decodes it."""
+    line = b'{"type":"user","n":%d}' % 10**40
+    assert Decoder().decode(line + b" " * HUGE) == {"type": "user", "n": 10**40}
 
 
 def test_digits_in_texts_and_fractions_are_harmless() -> None:
