@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import Any
+from typing import Any, Protocol
 
 SLICE = 0.25
 """Seconds a thread other than the main one waits at a stretch.
@@ -58,6 +58,13 @@ class Deadline:
 
     def __repr__(self) -> str:
         return f"<Deadline {self.remaining()} s left>"
+
+
+class Waiter(Protocol):
+    """What is let go of, or told, when something has come or ended: a lock that somebody waits for, for instance."""
+
+    def release(self) -> None:
+        """Tell it."""
 
 
 class Latch:

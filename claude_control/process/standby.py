@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, repeat
 from operator import itemgetter
+from typing import Any
 
 from claude_control.process import forks
 from claude_control.process.descriptors import Descriptor
@@ -115,6 +116,17 @@ class Standby:
             if self._over:
                 self.close()
 
+    def hand_over(self, to: list[Any]) -> bool:
+        """Move what `take` was given to the end of a list; False if it has become the reader's. In there only.
+
+        It is one step, in C, so that nothing strikes in the middle: it is here or there, and not lost, nor in both.
+        """
+        try:
+            to.extend(map(deque.popleft, (self._left,)))
+        except IndexError:
+            return False
+        return True
+
     def leave(self) -> None:
         """Leave all to the reader if this thread leads: a signal handler runs in it, and is going to wait."""
         if self._leading and self._leader == threading.get_ident():
@@ -165,9 +177,13 @@ class Standby:
         self._standing = False
         if self._bell.fd in events and self._lead.locked():
             self._ring()  # who leads is to have that one, and leave
-        left = b"".join(self._left)
-        self._left.clear()
-        return left
+        return b"".join(self._take_left())
+
+    def _take_left(self) -> Iterator[bytes]:
+        """Yield what was left, one by one, so that a thread that led and comes back just now has none of it, too."""
+        with contextlib.suppress(IndexError):
+            while True:
+                yield self._left.popleft()
 
     def _let_lead(self) -> None:
         """Give the bell's event to who leads, who may not have come to wait for it yet; and go, if recalled."""

@@ -177,6 +177,10 @@ class Conversation:
             self._notes.settle(math.inf)
             return self._notes.ledger.total()
 
+    def runs(self, record: TurnRecord) -> bool:
+        """Tell whether what comes is the turn's, as long as it is deltas; see `_place_run`. Takes no lock."""
+        return self.router.running and self._current is record
+
     def settle(self) -> None:
         """Note all that came until now and is not noted yet, run by run: the reader waits for none but one of them."""
         for _ in range(self._notes.owed):

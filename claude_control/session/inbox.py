@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from claude_control.deadline import Deadline
+from claude_control.deadline import Deadline, Waiter
 from claude_control.wire.framing import cut
 from claude_control.wire.messages import MessagesDropped
 
@@ -91,7 +91,7 @@ class _Waiting:
     def __init__(self) -> None:
         self._lock = threading.Lock()  # guards everything here and in the subclasses; nobody waits with it
         self.handed: list[Any] = []
-        self._waiters: list[threading.Lock] = []  # one for each thread that waits, let go of once something has come
+        self._waiters: list[Waiter] = []  # a lock for each thread that waits, let go of once something has come
         self._finished = False
         self._error: Exception | None = None
 
@@ -185,6 +185,23 @@ class Inbox(_Waiting):
         self._items = []
         self.handed = []
         self._spill = None
+
+    def is_dry(self) -> bool:
+        """Tell whether the consumer has to wait."""
+        return not self.handed and not self._finished and not self._ready()
+
+    def tell_too(self, waiter: Waiter) -> None:
+        """Tell somebody else once, too, when something comes or the end: `is_dry` is to be looked at after that."""
+        with self._lock:
+            if waiter not in self._waiters:
+                self._waiters.append(waiter)
+
+    def keep_read(self, hand_over: Callable[[list[Any]], bool]) -> bool:
+        """Keep a line that the consumer has read by itself while it was dry; `hand_over` adds it to a list.
+
+        Returns False if it has to come from the reader. Takes no lock: nobody else puts or takes anything then.
+        """
+        return self.keeps and hand_over(self._items)
 
     @property
     def keeps(self) -> bool:

@@ -3,9 +3,9 @@
 import copy
 import os
 import threading
-from typing import Any, Protocol
+from typing import Any
 
-from claude_control.deadline import Deadline, wait_lock
+from claude_control.deadline import Deadline, Waiter, wait_lock
 from claude_control.wire import envelope
 
 __all__ = ["PLAIN_FIELDS", "REQUEST_PREFIX", "Awaited", "PendingReplies", "is_echo"]
@@ -26,12 +26,6 @@ def is_echo(frame: dict[str, Any]) -> bool:
     return request_id is not None and not request_id.startswith(REQUEST_PREFIX)
 
 
-class _Waiter(Protocol):
-    """What is let go of, or told, when a request has ended."""
-
-    def release(self) -> None: ...
-
-
 class Awaited:
     """A request and how it ended.
 
@@ -46,7 +40,7 @@ class Awaited:
         """The id that it has on the wire."""
         # The program's answer as a whole frame, or why there is none; None while it is waited for.
         self._outcome: dict[str, Any] | Exception | None = None
-        self._waiters: list[_Waiter] = []
+        self._waiters: list[Waiter] = []
 
     def _settle(self, outcome: dict[str, Any] | Exception) -> None:
         """Say how it ended. Done once, by whoever took it out of the map."""

@@ -20,8 +20,8 @@ KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
 
 FIRST_DOUBT, LITTLE_DOUBT, MUCH_DOUBT = 32, 3, 512
-"""Control frames in a row up to which the reader does not stand by: at first, for what it takes (two descriptors and
-the time of some five calls), and later. They double each time it has been in vain."""
+"""Control frames or deltas in a row up to which the reader does not stand by: at first, for what it takes (two
+descriptors and the time of some five calls), and later. They double each time it has been in vain."""
 
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
@@ -65,9 +65,9 @@ class Reader:
         self._fast = False  # whether the last chunk was a large one
         self._handed_over = 0  # of the bytes that were read
         self._pending = pending  # our requests that wait for their answer
-        self._controls = 0  # control frames that were read
-        self._controls_before = 0  # the last chunk
-        self._calm = 0  # chunks in a row that were a control frame each
+        self._singles = 0  # control frames, and chunks that were one delta
+        self._singles_before = 0  # the last chunk
+        self._calm = 0  # chunks in a row that were one of these each
         self._doubt = FIRST_DOUBT  # how many of them are too few to stand by
         self._stood = False  # whether it was waited so for the last chunk
         self._read_by_others = self._read_before = 0  # lines: in all, and when that was looked at last
@@ -125,7 +125,7 @@ class Reader:
 
     def _read_chunk(self) -> bytes:
         """Read some output; a transport of the user's own may raise or return anything."""
-        if self._controls != self._controls_before:
+        if self._singles != self._singles_before:
             self._stand_by()
         else:
             self._calm = 0
@@ -140,8 +140,8 @@ class Reader:
         return chunk
 
     def _stand_by(self) -> None:
-        """Leave the next control frame to who waits for it, if the last chunks were one each and no answer is due."""
-        count, self._controls_before = self._controls - self._controls_before, self._controls
+        """Leave the next frame to who waits for it, if the last chunks were one each and no answer is due."""
+        count, self._singles_before = self._singles - self._singles_before, self._singles
         lone = count == 1 and not self._items and self._splitter.is_empty and not self._pending
         self._calm = self._calm + 1 if lone else 0
         if self._stood:
@@ -164,6 +164,11 @@ class Reader:
         frame = decoder.decode(chunk) if whole else None
         return None if decoder.flawed else frame
 
+    def is_delta(self, chunk: bytes) -> bool:
+        """Tell whether the chunk is one line that is handed over as it came, whatever it says; as for `control_in`."""
+        size = len(chunk)
+        return chunk.startswith(DELTA) and chunk.find(b"\n") == size - 1 and size <= self._splitter.limit
+
     def count_one(self, chunk: bytes) -> None:
         """Count a line that another one has read."""
         self.bytes_read += len(chunk)
@@ -175,7 +180,9 @@ class Reader:
         begin = self._beginning_of(block)
         runs = _runs(block, begin, whole) if begin else []
         if runs:
-            self.frames += sum(run.count for run in runs)
+            count = sum(run.count for run in runs)
+            self.frames += count
+            self._singles += count == 1 and begin is DELTA
             self._items += runs
         elif block.find(b"\n", whole) >= 0:
             self._read_lines(block.split(b"\n"))
@@ -222,7 +229,7 @@ class Reader:
             self._read_control(line, frame)
 
     def _read_control(self, line: bytes, frame: dict[str, Any]) -> None:
-        self._controls += 1
+        self._singles += 1
         try:
             self._control(frame["type"], frame)
         except RecursionError:  # nested about 1000 levels deep: not even its text can be shown
@@ -276,4 +283,5 @@ def read_item(item: Any, decode_line: Callable[[bytes], dict[str, Any] | None]) 
 
 def _bad_line(line: bytes) -> BadLine:
     _log.warning("line.bad", size=len(line))
-    return BadLine(line=line[:KEPT_BAD_BYTES].decode("utf-8", "replace"), reason="not a JSON object")
+    kept = line[:KEPT_BAD_BYTES].removesuffix(b"\n")  # which it has if its reader has read it by himself
+    return BadLine(line=kept.decode("utf-8", "replace"), reason="not a JSON object")

@@ -76,6 +76,11 @@ class Subscriptions:
             self._all = (*self._all, subscription)
         return subscription
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is any subscriber."""
+        return bool(self._all)
+
     def put(self, items: list[Item]) -> None:
         """Hand items to every subscriber. Called by the reader."""
         if items:

@@ -5,13 +5,15 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from claude_control.deadline import Deadline, wait_event
+from claude_control.deadline import SLICE, Deadline, wait_event
 from claude_control.errors import AbortedError, ConcurrencyError, WaitTimeoutError
+from claude_control.process.standby import Standby
 from claude_control.session.evidence import Evidence
 from claude_control.session.inbox import Inbox, MessageRun, Run, Stream
 from claude_control.session.ledger import Usage
@@ -179,11 +181,15 @@ class Consumer:
     def _take(self) -> None:
         self._connection.forbid_waiting()
         with self._connection.interruptible:
+            self._lead()
             taken = self._stream.take(Deadline(None))
             if taken is None:
                 raise StopIteration
             taken = taken[::-1]
             self._taken, self._stream.handed = taken, []  # with no call in between: it is here now, or still there
+
+    def _lead(self) -> None:
+        """Read what comes in this thread, where the reader leaves that to others; here it does not."""
 
     def _read(self, item: Any) -> list[Message]:
         """Return the messages that an item of the stream stands for."""
@@ -292,6 +298,22 @@ class Turn(Consumer):
         if error is not None:
             raise error
         return message
+
+    def _lead(self) -> None:
+        standby, inbox = self._connection.reader.standby, self._record.inbox
+        if standby is not None and inbox.is_dry():
+            inbox.tell_too(standby)
+            standby.lead(inbox.is_dry, partial(self._take_delta, standby), SLICE)
+
+    def _take_delta(self, standby: Standby, chunk: bytes) -> bool:
+        """Take a delta of this turn that this thread has read, unless it is for others, too."""
+        connection, record = self._connection, self._record
+        if not connection.reader.is_delta(chunk) or connection.subscriptions.wanted:
+            return False
+        if not connection.conversation.runs(record) or not record.inbox.keep_read(standby.hand_over):
+            return False
+        connection.reader.count_one(chunk)
+        return True
 
     def interrupt(self) -> None:
         """Stop this turn.
