@@ -29,8 +29,8 @@ __all__ = ["Calls", "PendingReply"]
 
 T = TypeVar("T")
 
-MANY = 8
-"""Requests without an answer from which on `submit` leaves its line for the writer thread to write with others.
+MANY = 2
+"""Requests without an answer beyond which `submit` leaves its line for the writer thread to write with others.
 
 To write each by itself wakes the program for each, which takes longer than all the rest of it. To begin with they are
 written at once, for a thread is started for the others.
@@ -131,18 +131,22 @@ class Calls:
     ) -> PendingReply[T]:
         """Send a request and return at once; `direct` and `wanted` are those of `Writer.put`."""
         reply = PendingReply(self, request)
-        self._send(reply, direct, wanted, gather=len(self.pending) > MANY)
+        self._send(reply, direct, wanted, gather=True)
         return reply
 
     def _send(
         self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None, *, gather: bool = False
     ) -> None:
-        """Register a request and write it; if it cannot be written, it is as if it had never been."""
+        """Register a request and write it; if it cannot be written, it is as if it had never been.
+
+        With `gather` it is written with others, if there are `MANY`.
+        """
         rest = self._rests.get(reply._request.__class__) or self._rest_of(reply._request)
         try:
-            self.pending.register(reply)
+            waiting = self.pending.register(reply)
             line = envelope.request(reply.request_id, rest)
-            reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted, gather=gather)
+            many = gather and waiting > MANY
+            reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted, gather=many)
         except OSError as error:
             self.pending.pop(reply.request_id)
             if not direct:
@@ -195,7 +199,7 @@ class Calls:
         """Send a request whose answer nobody asks for; returns when it is written, or has waited its time for that."""
         reply = self.submit(request)
         if reply._ticket is not None:
-            reply._ticket.wait(Deadline(self._write_timeout))
+            reply._ticket.wait_for_write(Deadline(self._write_timeout))
 
     def call(
         self,
@@ -259,7 +263,7 @@ class Calls:
 
     def _wait(self, reply: PendingReply[Any], waiter: threading.Lock, deadline: Deadline) -> None:
         subtype, seconds = reply._request.subtype, deadline.timeout
-        if reply._ticket is not None and not reply._ticket.wait(deadline.sooner(self._write_timeout)):
+        if reply._ticket is not None and not reply._ticket.wait_for_write(deadline.sooner(self._write_timeout)):
             text = f"{subtype} could not be written in time: the program does not read its input; {_GIVEN_UP}"
             raise ControlTimeoutError(text, subtype=subtype, timeout=seconds)
         if not wait_lock(waiter, deadline) and not reply.done():

@@ -81,14 +81,18 @@ class PendingReplies:
         self.late = 0
         """Answers that nobody waited for: second ones, and those that came after their request was given up."""
 
-    def register(self, entry: Awaited) -> None:
-        """Take up a request and give it its id, `req_{n}_{tail}`. Raises what ended the session, if it has ended."""
+    def register(self, entry: Awaited) -> int:
+        """Take up a request and give it its id, `req_{n}_{tail}`; returns how many wait now.
+
+        Raises what ended the session, if it has ended.
+        """
         with self._lock:
             if self._failure is not None:
                 raise copy.copy(self._failure)  # each caller gets its own traceback
             entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}{self._tail}"
             self._count += 1
             self._waiting[request_id] = entry
+            return len(self._waiting)
 
     def pop(self, request_id: str) -> Awaited | None:
         """Take an entry out; None if it is gone, or never was."""

@@ -174,7 +174,7 @@ class Prompting:
     def _wait_until_written(self, ticket: Ticket) -> bool:
         """Wait for a line; False if it was taken back, for its time was up before it was begun."""
         with self._calls.interruptible:
-            written = ticket.wait(Deadline(self._options.write_timeout))
+            written = ticket.wait_for_write(Deadline(self._options.write_timeout))
         if not written and self._writer.withdraw(ticket):
             return False
         if ticket.error is not None:

@@ -26,7 +26,8 @@ descriptors and the time of some five calls), and later. They double each time i
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
 
-_LONE = (b'{"type":"control_response",', b'{"type":"control_request",')
+_ANSWER = b'{"type":"control_response",'
+_LONE = (_ANSWER, b'{"type":"control_request",')
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
 
@@ -185,17 +186,34 @@ class Reader:
             self._singles += count == 1 and begin is DELTA
             self._items += runs
         elif block.find(b"\n", whole) >= 0:
-            self._read_lines(block.split(b"\n"))
+            if not self._read_answers(block, whole):
+                self._read_lines(block.split(b"\n"))
         else:
             self.frames += 1
             self._read_line(block)
+
+    def _read_answers(self, block: bytes, whole: int) -> bool:
+        """Deal with lines that all are answers, as they come where many requests are out; False if any is not.
+
+        That takes a quarter of the time less than line by line.
+        """
+        parts = cut(block, len(block), _ANSWER, whole) if block.startswith(_ANSWER) else []
+        frames = self._decoder.decode_block(block, parts[0][1]) if parts else None
+        if frames is None or [frame.get("type") for frame in frames].count("control_response") < len(frames):
+            return False  # or it has the key "type" twice
+        if self._items:
+            self._hand_over()
+        self.frames += len(frames)
+        for frame in frames:
+            self._read_control(block, frame)
+        return True
 
     def _read_lines(self, lines: Sequence[bytes | LongLine]) -> None:
         self.frames += len(lines)
         begin: bytes = b""
         run: list[bytes] = []
         for line in lines:
-            of = b"" if isinstance(line, LongLine) else self._beginning_of(line)
+            of = self._beginning_of(line) if isinstance(line, bytes) and not line.startswith(_LONE) else b""
             if run and of is not begin:
                 self._items += _runs(b"\n".join(run), begin)
                 run = []

@@ -24,26 +24,26 @@ LINGER = 1.0
 """Seconds that the writer thread stays for the next long line before it ends; starting one costs some 100 µs."""
 
 
-class Ticket:
-    """A line that waits for the writer thread. `error` is set, before `done`, when it could not be written."""
+class Ticket(Latch):
+    """A line that waits for the writer thread, and whether that is over: `error` says then why it is not written."""
 
-    __slots__ = ("begun", "done", "error", "line", "on_error")
+    __slots__ = ("begun", "error", "line", "on_error")
 
     def __init__(self, line: bytes, on_error: Callable[[OSError], object] | None = None) -> None:
+        self._is_set, self._waiters = False, []  # as super() does, which takes longer
         self.line = line
         self.on_error = on_error
         self.begun = False
         self.error: OSError | None = None
-        self.done = Latch()
 
-    def wait(self, deadline: Deadline) -> bool:
+    def wait_for_write(self, deadline: Deadline) -> bool:
         """Wait until the line is written or has failed; False when the time is up first."""
-        return wait_event(self.done, deadline)
+        return wait_event(self, deadline)
 
     def finish(self, error: OSError | None = None) -> None:
         """Note that the line is written, or why not."""
         self.error = error
-        self.done.set()
+        self.set()
         if error is not None and self.on_error is not None:
             self.on_error(error)
 
@@ -101,10 +101,12 @@ class Writer:
                 self.bytes_written += len(line)
                 return None
             ticket = ticket or Ticket(line, on_error)
-            self._start_thread()
+            if self._thread is None:
+                self._start_thread()
             self._queue.append(ticket)
             if self._resting:
                 self._changed.notify()
+                self._resting = False  # once is enough, and not before that: who is struck in between has told nobody
         return ticket
 
     def has(self, ticket: Ticket) -> bool:
@@ -119,7 +121,7 @@ class Writer:
                 return False
             self._queue.remove(ticket)
             ticket.error = BrokenPipeError("the line was taken back")
-            ticket.done.set()  # nobody waits for it any longer
+            ticket.set()  # nobody waits for it any longer
         return True
 
     def flush(self, deadline: Deadline) -> bool:
@@ -128,7 +130,7 @@ class Writer:
             return True
         with self._lock:
             waiting = list(self._queue)
-        return all(ticket.wait(deadline) for ticket in waiting)
+        return all(ticket.wait_for_write(deadline) for ticket in waiting)
 
     def close(self) -> None:
         """Refuse further lines and drop those not begun; the thread ends after the one that it writes. Idempotent."""
@@ -169,12 +171,11 @@ class Writer:
 
     def _has_thread(self) -> bool:
         with contextlib.suppress(BrokenPipeError):
-            self._start_thread()
+            if self._thread is None:
+                self._start_thread()
         return self._thread is not None
 
     def _start_thread(self) -> None:
-        if self._thread is not None:
-            return
         if not self._may_start:
             raise BrokenPipeError("no thread can be started to write the line: the interpreter is shutting down")
         thread = threading.Thread(target=self._run, name=self._name, daemon=True)
@@ -222,7 +223,7 @@ class Writer:
                     self._queue[0].begun = True  # it stays in the queue, so that no short line overtakes it
                     return self._queue[0]
             for ticket in written:
-                ticket.done.set()
+                ticket.set()
 
     def _write_together(self) -> list[Ticket]:
         """Write the short lines at the head of the queue at once, and take them out; returns none if there is no room.

@@ -139,22 +139,21 @@ _MANY_DIGITS = b"0" * 19
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+_loads = orjson.loads
 _ONE_LIST = 128 * 1024  # bytes up to which a block is copied to be decoded as one list
 _HUGE = 4 * 1024 * 1024  # bytes from which on a line is decoded without a copy; of shorter ones orjson is the faster
 
 
-def _loads(line: bytes) -> Any:
-    """Return the value of a line; raises `orjson.JSONDecodeError`.
+def _load_huge(line: bytes) -> Any:
+    """Return the value of a line as orjson does; raises `orjson.JSONDecodeError`.
 
     orjson copies what it decodes, into memory that is new to the process each time where it is much: msgspec, which
     does not, takes less than half of the time of an image or a file of 16 MiB, and the memory of one copy less.
     """
-    if len(line) >= _HUGE:
-        try:
-            return loading.import_module("msgspec").json.decode(line)
-        except Exception:  # whatever it refuses, orjson says whether it is JSON, as of shorter lines
-            return orjson.loads(line)
-    return orjson.loads(line)
+    try:
+        return loading.import_module("msgspec").json.decode(line)
+    except Exception:  # whatever it refuses, orjson says whether it is JSON, as of shorter lines
+        return _loads(line)
 
 
 def cut(block: bytes, size: int, begin: bytes = b"", whole: int = 0) -> list[tuple[bytes, int]]:
@@ -197,7 +196,7 @@ class Decoder:
     def decode(self, line: bytes) -> dict[str, Any] | None:
         """Return the line's object; None if it is no JSON object."""
         try:
-            frame = _loads(line)
+            frame = _loads(line) if len(line) < _HUGE else _load_huge(line)
         except orjson.JSONDecodeError:
             frame = self._decode_flawed(line)
         if frame.__class__ is not dict:
@@ -216,7 +215,8 @@ class Decoder:
         """
         try:
             if len(block) > _ONE_LIST:
-                return [_loads(line) for line in (block.split(b"\n") if count > 1 else [block])]
+                lines = block.split(b"\n") if count > 1 else [block]
+                return [_loads(line) if len(line) < _HUGE else _load_huge(line) for line in lines]
             frames: list[dict[str, Any]] = _loads(b"[%b]" % block.replace(b"\n", b","))
         except orjson.JSONDecodeError:
             return None

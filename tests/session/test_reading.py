@@ -1,6 +1,7 @@
 """What the reader makes of the program's output: odd lines, deltas, and lines over the limit."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,14 @@ def test_bad_lines_do_not_end_the_session(scripted_cli: ScriptedCLIFactory, open
 )
 def test_blank_line_counts_however_it_comes(chunks: list[bytes]) -> None:
     """An empty line is a bad line and no message, whatever chunks the output comes in."""
-    came, items = iter([*chunks, b""]), list[Item]()
+    reader, items, _ = all_read(chunks)
+    assert (reader.frames, reader.bad_lines) == (2, 1)
+    assert [item[1] for item in items if isinstance(item, tuple)] == [{"a": 1}, {"b": 2}]
+
+
+def all_read(chunks: list[bytes]) -> tuple[Reader, list[Item], list[tuple[str, dict[str, Any], int]]]:
+    """Return a reader that has read these chunks, its items, and its control frames, with the items before each."""
+    came, items, controls = iter([*chunks, b""]), list[Item](), list[tuple[str, dict[str, Any], int]]()
 
     class Chunks:
         def read(self) -> bytes:
@@ -45,15 +53,43 @@ def test_blank_line_counts_however_it_comes(chunks: list[bytes]) -> None:
 
     reader = Reader(
         Chunks(),  # type: ignore[arg-type]  # the reader needs no more of a transport
-        max_line_bytes=1000,
+        max_line_bytes=10_000,
         deliver=items.extend,
-        control=lambda kind, frame: None,
+        control=lambda kind, frame: controls.append((kind, frame, len(items))),
         lost_control=lambda line: None,
         pending=(),
     )
     reader.run()
-    assert (reader.frames, reader.bad_lines) == (2, 1)
-    assert [item[1] for item in items if isinstance(item, tuple)] == [{"a": 1}, {"b": 2}]
+    return reader, items, controls
+
+
+ANSWERS = [b'{"type":"control_response","response":{"request_id":"%d"}}' % number for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("odd", "kinds", "bad", "flawed"),
+    [
+        (None, ["control_response"] * 5, 0, 0),
+        (b'{"type":"control_response","n":', ["control_response"] * 5, 1, 0),
+        (b'{"type":"control_response","a":"\\ud83d"}', ["control_response"] * 6, 0, 1),
+        (b'{"type":"control_response","type":"system"}', ["control_response"] * 5, 0, 0),
+        (b'{"type":"control_response","type":["x"]}', ["control_response"] * 5, 0, 0),
+        (b'{"type":"control_request","request_id":"r"}', [*["control_response"] * 3, "control_request"], 0, 0),
+        (b'{"type":"system"}', ["control_response"] * 5, 0, 0),
+        (b"", ["control_response"] * 5, 1, 0),
+    ],
+    ids=["none", "bad", "flawed", "two types", "odd type", "request", "message", "blank"],
+)
+def test_answers_that_come_together_are_read_like_others(
+    odd: bytes | None, kinds: list[str], bad: int, flawed: int
+) -> None:
+    """However many answers come at once, and whatever stands among them, each line is dealt with in its place."""
+    lines = [*ANSWERS[:3], *([odd] if odd is not None else []), *ANSWERS[3:]]
+    together, apart = all_read([b"\n".join(lines) + b"\n"]), all_read([line + b"\n" for line in lines])
+    assert together[1:] == apart[1:]
+    assert [kind for kind, _, _ in together[2]][: len(kinds)] == kinds
+    for reader in (together[0], apart[0]):
+        assert (reader.frames, reader.bad_lines, reader.flawed_lines) == (len(lines) - bad, bad, flawed)
 
 
 def test_deltas_that_are_odd_are_read_like_other_lines(

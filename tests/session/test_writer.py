@@ -89,9 +89,9 @@ def test_pipe_buf_is_the_limit(pipe: Pipe, size: int, direct: bool) -> None:
 def test_long_line_is_written_by_the_writer_thread(pipe: Pipe) -> None:
     """A long line returns a ticket at once, which is done when the line is whole in the pipe."""
     ticket = pipe.put(LONG)
-    assert not ticket.wait(Deadline(0.01))
+    assert not ticket.wait_for_write(Deadline(0.01))
     assert pipe.transport.take(len(LONG)) == LONG
-    assert ticket.wait(Deadline(10))
+    assert ticket.wait_for_write(Deadline(10))
     assert ticket.error is None
     assert pipe.transport.writers == {NAME}
     wait_until(lambda: pipe.writer.bytes_written == len(LONG))
@@ -100,15 +100,15 @@ def test_long_line_is_written_by_the_writer_thread(pipe: Pipe) -> None:
 def test_reader_writes_nothing_itself(pipe: Pipe) -> None:
     """With `direct=False` even a short line is left to the writer thread."""
     ticket = pipe.writer.put(SHORT, direct=False)
-    assert ticket is not None and ticket.wait(Deadline(10))
+    assert ticket is not None and ticket.wait_for_write(Deadline(10))
     assert pipe.transport.take(len(SHORT)) == SHORT
     assert pipe.transport.writers == {NAME}
 
 
 def test_plain_transport_is_written_by_the_writer_thread(plain: Pipe) -> None:
     """Where a transport cannot write without waiting, no caller's thread ever writes."""
-    assert plain.put(SHORT).wait(Deadline(10))
-    assert plain.put(SHORT).wait(Deadline(10))
+    assert plain.put(SHORT).wait_for_write(Deadline(10))
+    assert plain.put(SHORT).wait_for_write(Deadline(10))
     assert plain.transport.take(2 * len(SHORT)) == SHORT + SHORT
     assert plain.transport.writers == {NAME}
 
@@ -117,10 +117,10 @@ def test_full_pipe_does_not_hold_up_the_caller(pipe: Pipe) -> None:
     """A short line that finds the pipe full waits with the writer thread, not with the caller."""
     filled = pipe.transport.fill()
     ticket = pipe.put(SHORT)
-    assert not ticket.wait(Deadline(0.01))
+    assert not ticket.wait_for_write(Deadline(0.01))
     pipe.transport.take(filled)
     assert pipe.transport.take(len(SHORT)) == SHORT
-    assert ticket.wait(Deadline(10))
+    assert ticket.wait_for_write(Deadline(10))
 
 
 # -- order -------------------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_lines_that_have_gathered_are_written_together(counting: Pipe) -> None:
     tickets = [counting.put(b"%d\n" % number * 50) for number in range(1000, 1040)]
     expected = LONG + b"".join(b"%d\n" % number * 50 for number in range(1000, 1040))
     assert counting.transport.take(len(expected)) == expected
-    assert all(ticket.wait(Deadline(10)) and ticket.error is None for ticket in tickets)
+    assert all(ticket.wait_for_write(Deadline(10)) and ticket.error is None for ticket in tickets)
     assert all(counting.writer.has(ticket) for ticket in tickets)
     assert [len(data) for data in counting.transport.written] == [4000, 4000, 2000]
     wait_until(lambda: counting.writer.bytes_written == len(expected))
@@ -182,7 +182,7 @@ def test_line_that_is_left_to_gather_is_written_soon(counting: Pipe, refuses: bo
     lines = [b"%d\n" % number for number in range(300)]
     tickets = [counting.writer.put(line, gather=True) for line in lines]
     assert counting.transport.take(len(b"".join(lines))) == b"".join(lines)
-    assert all(ticket is not None and ticket.wait(Deadline(10)) for ticket in tickets)
+    assert all(ticket is not None and ticket.wait_for_write(Deadline(10)) for ticket in tickets)
     assert counting.transport.writers == {NAME}
 
 
@@ -253,9 +253,9 @@ def test_waiting_line_can_be_taken_back(pipe: Pipe) -> None:
     assert pipe.writer.withdraw(first) is False
     assert pipe.writer.withdraw(second) is True
     assert pipe.writer.withdraw(second) is False
-    assert second.done.is_set() and second.error is not None
+    assert second.is_set() and second.error is not None
     assert pipe.transport.take(len(LONG) + 6) == LONG + b"third\n"
-    assert third.wait(Deadline(10)) and first.error is third.error is None
+    assert third.wait_for_write(Deadline(10)) and first.error is third.error is None
     assert pipe.writer.withdraw(third) is False
 
 
@@ -310,7 +310,7 @@ def test_close_drops_what_waits(pipe: Pipe) -> None:
     assert second is not None
     pipe.writer.close()
     pipe.writer.close()
-    assert second.done.is_set() and failed == [second.error]
+    assert second.is_set() and failed == [second.error]
     assert pipe.writer.withdraw(second) is False
     with pytest.raises(BrokenPipeError, match="closed"):
         pipe.writer.put(SHORT)
@@ -326,7 +326,7 @@ def test_close_while_blocked_ends_with_the_input(pipe: Pipe) -> None:
     assert begun(ticket)
     pipe.writer.close()
     pipe.transport.end_input()
-    assert ticket.wait(Deadline(10))
+    assert ticket.wait_for_write(Deadline(10))
     assert isinstance(ticket.error, BrokenPipeError)
     assert pipe.writer.join(Deadline(10))
 
@@ -335,12 +335,12 @@ def test_line_that_is_being_dropped_cannot_be_taken_back(pipe: Pipe) -> None:
     """While a close tells one line after the other, those that are still to be told show their error already."""
     seen: list[object] = []
     pipe.put(LONG)
-    pipe.writer.put(SHORT, on_error=lambda _: seen.extend((pipe.writer.withdraw(last), last.error, last.done.is_set())))
+    pipe.writer.put(SHORT, on_error=lambda _: seen.extend((pipe.writer.withdraw(last), last.error, last.is_set())))
     last = pipe.put(SHORT)
     pipe.writer.close()
     assert seen == [False, last.error, False]
     assert isinstance(last.error, BrokenPipeError)
-    assert last.done.is_set()
+    assert last.is_set()
 
 
 def test_dropped_line_always_shows_its_error(pipe: Pipe) -> None:
@@ -352,7 +352,7 @@ def test_dropped_line_always_shows_its_error(pipe: Pipe) -> None:
         withdraw: Callable[[], object] = lambda: own.writer.withdraw(ticket) or ticket.error  # noqa: B023, E731
         seen, _ = together([withdraw, own.writer.close])
         assert seen, "not taken back, and no error to be seen"
-        assert ticket.error is not None and ticket.done.is_set()
+        assert ticket.error is not None and ticket.is_set()
         own.end()
 
 
@@ -365,7 +365,7 @@ def test_dead_program_fails_every_line(pipe: Pipe) -> None:
     tickets = [pipe.put(LONG), pipe.put(SHORT), pipe.writer.put(LONG, on_error=failed.append)]
     pipe.transport.stop_reading()
     for ticket in tickets:
-        assert ticket is not None and ticket.wait(Deadline(10))
+        assert ticket is not None and ticket.wait_for_write(Deadline(10))
         assert isinstance(ticket.error, BrokenPipeError)
     wait_until(lambda: len(failed) == 1)
     with pytest.raises(BrokenPipeError):
@@ -423,7 +423,7 @@ def test_odd_error_of_a_transport_reaches_the_ticket() -> None:
     """A transport of the user's that raises something else fails its lines all the same, and nobody waits for ever."""
     pipe = Pipe(ClosedFile())
     first, second = pipe.put(LONG), pipe.writer
-    assert first.wait(Deadline(10))
+    assert first.wait_for_write(Deadline(10))
     assert "closed file" in str(first.error)
     wait_until(lambda: not writing())
     with pytest.raises(BrokenPipeError, match="closed file"):
@@ -440,7 +440,7 @@ def test_thread_ends_when_idle(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> N
     for _ in range(3):
         ticket = pipe.put(LONG)
         assert pipe.transport.take(len(LONG)) == LONG
-        assert ticket.wait(Deadline(10))
+        assert ticket.wait_for_write(Deadline(10))
         wait_until(lambda: not writing())
     assert pipe.writer.join(Deadline(0))
 
@@ -450,7 +450,7 @@ def test_lines_that_come_as_the_thread_ends_are_written(pipe: Pipe, monkeypatch:
     monkeypatch.setattr(writer_module, "LINGER", 0.0001)
     for number in range(300):
         ticket = pipe.writer.put(b"%d\n" % number, direct=False)
-        assert ticket is not None and ticket.wait(Deadline(10)), f"line {number} was forgotten"
+        assert ticket is not None and ticket.wait_for_write(Deadline(10)), f"line {number} was forgotten"
     expected = b"".join(b"%d\n" % number for number in range(300))
     assert pipe.transport.take(len(expected)) == expected
 
@@ -473,7 +473,7 @@ def test_ctrl_c_while_the_thread_starts_writes_no_line_twice(pipe: Pipe, monkeyp
     assert begun(tickets[0])
     wait_until(lambda: not started[0].is_alive())
     assert pipe.transport.take(len(LONG) + len(SHORT)) == LONG + SHORT
-    assert all(ticket.wait(Deadline(10)) for ticket in tickets)
+    assert all(ticket.wait_for_write(Deadline(10)) for ticket in tickets)
     assert pipe.writer.put(SHORT) is None
     assert pipe.transport.take(len(SHORT)) == SHORT
 
