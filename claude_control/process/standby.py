@@ -48,11 +48,13 @@ class Standby:
         "_bell",
         "_epoll",
         "_fd",
+        "_held",
         "_lead",
         "_leader",
         "_leading",
         "_left",
         "_letting",
+        "_may_overtake",
         "_over",
         "_recalled",
         "_ring",
@@ -65,6 +67,8 @@ class Standby:
         self._leading, self._leader = False, 0  # whether somebody does, and which thread did last
         self._letting = False  # whether the reader waits for that one to leave
         self._standing = False  # whether the reader stands by and nobody has left anything to it
+        self._held: bytes | None = None  # what who leads deals with, until the pipe is asked for again
+        self._may_overtake = True  # whether the reader may deal with that if who leads does not come back
         self._recalled = False
         self._over = False
         self._left: deque[bytes] = deque()  # what was read by who led, and is the reader's
@@ -88,10 +92,13 @@ class Standby:
         self._stand()
         return self._watch()
 
-    def lead(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
+    def lead(
+        self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float, *, may_overtake: bool = True
+    ) -> None:
         """Read while the reader stands by, and `waits()`; `take` deals with some output, or says that it cannot.
 
-        That is then the reader's. Returns without anything, too, after so many seconds or after `release`.
+        That is then the reader's. Returns without anything, too, after so many seconds or after `release`. If `take`
+        is held up for seconds, the reader deals with its output, too, unless it must not (`may_overtake`).
         """
         if not self._standing:
             return
@@ -102,7 +109,7 @@ class Standby:
                 return
             with self._lead:
                 try:
-                    self._leading, self._leader = True, here
+                    self._leading, self._leader, self._may_overtake = True, here, may_overtake
                     self._read_for(waits, take, seconds)
                 except BaseException as error:
                     self._standing = False
@@ -111,7 +118,7 @@ class Standby:
                     if not isinstance(error, OSError):  # else the reader meets it, too
                         raise
                 finally:
-                    self._leading = False
+                    self._leading, self._held = False, None
         finally:
             if self._over:
                 self.close()
@@ -121,6 +128,8 @@ class Standby:
 
         It is one step, in C, so that nothing strikes in the middle: it is here or there, and not lost, nor in both.
         """
+        if not self._standing:
+            return False
         try:
             to.extend(map(deque.popleft, (self._left,)))
         except IndexError:
@@ -166,14 +175,18 @@ class Standby:
     def _watch(self) -> bytes:
         events: dict[int, int] = {}
         seen: bytes | None = None
-        while self._standing and self._fd not in events:
+        look = time.monotonic() + _LOOK
+        while self._standing:
             events = dict(self._epoll.poll(_LOOK, 2))
-            if not events:
+            if self._fd in events:
+                break
+            if events and self._standing and (self._recalled or self._lead.locked()):
+                self._let_lead()
+            if time.monotonic() >= look:  # however often the bell has rung meanwhile
+                look = time.monotonic() + _LOOK
                 seen, before = self._held_up(), seen
                 if seen is not None and seen is before:
                     break
-            elif self._fd not in events and self._standing and (self._recalled or self._lead.locked()):
-                self._let_lead()
         self._standing = False
         if self._bell.fd in events and self._lead.locked():
             self._ring()  # who leads is to have that one, and leave
@@ -197,28 +210,30 @@ class Standby:
         self._letting = False
 
     def _held_up(self) -> bytes | None:
-        """Return what the main thread has read and not yet dealt with; stand by no longer if nobody has come to lead.
+        """Return what another thread has read and not yet dealt with; stand by no longer if nobody has come to lead.
 
-        If it is still that at the next look, a signal handler waits there that did not `leave`, since it asks nothing
-        of the session. The reader then deals with it.
+        If it is still that at the next look, a signal handler or a finalizer waits there that did not `leave`, since it
+        asks nothing of the session. The reader then deals with it.
         """
         if self._lead.acquire(blocking=False):
             self._standing = False
             self._lead.release()
-        elif self._left and self._leader == threading.main_thread().ident:
-            return self._left[0]
-        return None
+        return self._held if self._may_overtake else None
 
     def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
         # A signal handler may `leave` wherever something is called, so `_standing` is looked at just before each step.
         until = time.monotonic() + seconds
         while waits() and self._standing and not self._recalled:
             self._left.extend(self._next_chunk(max(0.0, until - time.monotonic())))
-            if not self._left or not self._standing or not take(self._left[0]):
+            if not self._left or not self._standing:
+                break
+            self._held = chunk = self._left[0]
+            if not take(chunk):
                 break
             self._left.clear()
             if self._standing:
                 self._arm()
+            self._held = None
         if (self._left or self._recalled or not self._standing) and not self._over:
             self._standing = False
             self._ring()  # this thread may have had the bell's event that was meant for the reader
@@ -236,7 +251,7 @@ class Standby:
         self._epoll.modify(self._fd, select.EPOLLIN | select.EPOLLONESHOT)
 
     def _abandon(self) -> None:
-        self._standing = False
+        self._standing, self._over = False, True
         self._epoll.close()
 
 

@@ -25,7 +25,7 @@ class Door:
         """
         standby = self._reader.standby
         if standby is not None:
-            standby.lead(waits, partial(self._take, expect), seconds)
+            standby.lead(waits, partial(self._take, expect), seconds, may_overtake=False)
 
     def ring(self) -> None:
         """Wake who waits here, if anybody does."""

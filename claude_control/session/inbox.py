@@ -133,7 +133,8 @@ class _Waiting:
                 waiter.acquire()
             with self._lock:
                 if waiter not in self._waiters:  # it may still be there after a slice of the time
-                    self._waiters.append(waiter)
+                    # Nothing is called: a signal handler could come there, and wait for who needs the lock.
+                    self._waiters = [*self._waiters, waiter]
             if not self._ready() and not self._finished:  # what came before is not told any more
                 seconds = deadline.slice()
                 waiter.acquire(timeout=-1 if seconds is None else seconds)
@@ -194,7 +195,7 @@ class Inbox(_Waiting):
         """Tell somebody else once, too, when something comes or the end: `is_dry` is to be looked at after that."""
         with self._lock:
             if waiter not in self._waiters:
-                self._waiters.append(waiter)
+                self._waiters = [*self._waiters, waiter]  # see `_wait`
 
     def keep_read(self, hand_over: Callable[[list[Any]], bool]) -> bool:
         """Keep a line that the consumer has read by itself while it was dry; `hand_over` adds it to a list.

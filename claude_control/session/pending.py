@@ -92,7 +92,7 @@ class PendingReplies:
             entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}{self._tail}"
             self._count += 1
             self._waiting[request_id] = entry
-            return len(self._waiting)
+        return len(self._waiting)
 
     def pop(self, request_id: str) -> Awaited | None:
         """Take an entry out; None if it is gone, or never was."""

@@ -172,7 +172,8 @@ class Reader:
 
     def count_one(self, chunk: bytes) -> None:
         """Count a line that another one has read."""
-        self.bytes_read += len(chunk)
+        size = len(chunk)
+        self.bytes_read += size  # with nothing called in the middle: the reader may count meanwhile
         self.frames += 1
         self._read_by_others += 1
 
@@ -300,6 +301,6 @@ def read_item(item: Any, decode_line: Callable[[bytes], dict[str, Any] | None]) 
 
 
 def _bad_line(line: bytes) -> BadLine:
+    line = line.removesuffix(b"\n")  # which it has if who iterates the turn has read it by himself
     _log.warning("line.bad", size=len(line))
-    kept = line[:KEPT_BAD_BYTES].removesuffix(b"\n")  # which it has if its reader has read it by himself
-    return BadLine(line=kept.decode("utf-8", "replace"), reason="not a JSON object")
+    return BadLine(line=line[:KEPT_BAD_BYTES].decode("utf-8", "replace"), reason="not a JSON object")

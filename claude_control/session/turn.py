@@ -304,6 +304,7 @@ class Turn(Consumer):
         if standby is not None and inbox.is_dry():
             inbox.tell_too(standby)
             standby.lead(inbox.is_dry, partial(self._take_delta, standby), SLICE)
+            self._connection.check_owner()  # a signal handler may have forked
 
     def _take_delta(self, standby: Standby, chunk: bytes) -> bool:
         """Take a delta of this turn that this thread has read, unless it is for others, too."""

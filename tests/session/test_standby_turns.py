@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from claude_control import Message, ProcessExitedError, Session, SessionClosedError, StreamEvent, Turn
+from claude_control import (
+    ControlTimeoutError,
+    Message,
+    ProcessExitedError,
+    Session,
+    SessionClosedError,
+    StreamEvent,
+    Turn,
+)
 from claude_control.process.spill import overflow_file
 from claude_control.process.standby import Standby
 from claude_control.session.inbox import Inbox, Run
@@ -30,7 +38,7 @@ from claude_control.testing.steps import (
 from claude_control.wire.framing import DELTA, Decoder
 from claude_control.wire.messages import BadLine
 from tests.session.conftest import OpenScripted
-from tests.threads import LIVELOCKS_WHEN_TRACED, struck
+from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 from tests.waiting import wait_until
 
 GAP = 0.005  # seconds between deltas, so that they come one by one
@@ -233,56 +241,91 @@ def test_odd_deltas_are_the_same_whoever_reads_them(
     assert threads
 
 
-@pytest.mark.parametrize("what", ["call", "interrupt", "text", "usage", "thread", "close"])
+@pytest.mark.parametrize("place", ["is_delta", "count_one"])
+@pytest.mark.parametrize("what", ["call", "interrupt", "text", "usage", "thread", "late", "close"])
 def test_signal_handler_may_ask_while_its_thread_reads(
-    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch, what: str
+    scripted_cli: ScriptedCLIFactory,
+    open_scripted: OpenScripted,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+    place: str,
 ) -> None:
     """A handler that strikes a thread which has just read a delta is answered; the delta comes once, in its place."""
     session = open_scripted(scripted_cli(prompts=[[*streaming(60), reply("done")]]), exit_grace=0.5)
-    reader, done = session._live().reader, list[object]()
-    reader._doubt = 0
+    done: list[object] = []
+    session._live().reader._doubt = 0
     turn = session.ask("x")
-
-    def call() -> None:
-        done.append(session.set_permission_mode("plan", timeout=20).mode)
-
-    def ask_in_thread() -> None:
-        thread = threading.Thread(target=call)
-        thread.start()
-        thread.join()
 
     def close() -> None:
         session.close()
         done.append(session.state)
 
     asks: dict[str, Callable[[], object]] = {
-        "call": call,
+        "call": lambda: done.append(session.set_permission_mode("plan", timeout=20).mode),
         "interrupt": lambda: done.append(session.interrupt()),
         "text": lambda: done.append(turn.text),
         "usage": lambda: done.append(turn.usage),
-        "thread": ask_in_thread,
+        "thread": lambda: done.append(asked_apart(session)),
+        "late": lambda: done.append(asked_apart(session, first=0.3)),
         "close": close,
     }
-
-    def is_delta(chunk: bytes) -> bool:
-        if not done:
-            done.append("pressed")
-            signal.raise_signal(signal.SIGUSR1)
-        return Reader.is_delta(reader, chunk)
-
-    monkeypatch.setattr(reader, "is_delta", is_delta)
     before = signal.signal(signal.SIGUSR1, lambda *_: asks[what]())
     messages: list[Message] = []
     try:
+        once_at(monkeypatch, session, place, lambda: signal.raise_signal(signal.SIGUSR1))
         with contextlib.suppress(SessionClosedError):
             for message in turn:
                 messages.append(message)
     finally:
         signal.signal(signal.SIGUSR1, before)
     found = texts(messages)
-    assert len(done) == 2
+    assert len(done) == 1
+    assert done[0] == "plan" or what not in ("call", "thread", "late")
     assert found == numbers(60)[: len(found)]
     assert len(found) == 60 or what in ("interrupt", "close")
+
+
+@pytest.mark.parametrize("place", ["is_delta", "count_one"])
+def test_finalizer_may_wait_in_a_thread_that_reads(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """What the garbage collector runs in a user's thread may wait for another thread's call, and nothing is lost."""
+    session = open_scripted(scripted_cli(prompts=[[*streaming(60), reply("done")]]))
+    session._live().reader._doubt = 0
+    done: list[object] = []
+    once_at(monkeypatch, session, place, lambda: done.append(asked_apart(session)))
+    (found,) = together([lambda: texts(list(session.ask("x")))], timeout=40)
+    assert (found, done) == (numbers(60), ["plan"])
+
+
+def asked_apart(session: Session, first: float | None = None) -> object:
+    """Have another thread make a call, and wait for that; before it one that gives up after `first` seconds."""
+    modes: list[object] = []
+
+    def call() -> None:
+        if first is not None:
+            with pytest.raises(ControlTimeoutError):
+                session.set_permission_mode("plan", timeout=first)
+        modes.append(session.set_permission_mode("plan", timeout=20).mode)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    return modes[0] if modes else None
+
+
+def once_at(monkeypatch: pytest.MonkeyPatch, session: Session, place: str, function: Callable[[], object]) -> None:
+    """Call a function once, where somebody who reads instead of the reader asks that for `place`."""
+    reader, struck_once = session._live().reader, list[str]()
+    original = getattr(reader, place)
+
+    def strike(chunk: bytes) -> object:
+        if not struck_once:
+            struck_once.append(place)
+            function()
+        return original(chunk)
+
+    monkeypatch.setattr(reader, place, strike)
 
 
 class Stage:
@@ -293,7 +336,10 @@ class Stage:
         self.standby = Standby(self.reading)
         self.inbox = Inbox(1 << 20, overflow_file)
         reader = SimpleNamespace(
-            standby=self.standby, is_delta=lambda chunk: True, count_one=lambda chunk: None, late_decoder=Decoder()
+            standby=self.standby,
+            is_delta=lambda chunk: chunk.count(b"\n") == 1,
+            count_one=lambda chunk: None,
+            late_decoder=Decoder(),
         )
         connection: Any = SimpleNamespace(
             reader=reader,
