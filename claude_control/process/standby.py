@@ -1,4 +1,4 @@
-"""Who waits for one answer reads it by itself, while the reader of the pipe stands by.
+"""Who waits for one answer, or one piece of text, reads it by itself, while the reader of the pipe stands by.
 
 Theory of operation. To hand an answer from one thread to another costs a wake, which takes longer than all the rest of
 a call. So the reader, when nothing but an answer is to be expected, waits for output without reading it (`wait`), and
@@ -6,12 +6,14 @@ so does the thread that waits for the answer (`lead`). Both ask one epoll object
 only, the one that came last, and gives none again until somebody asks for it: to have got the pipe's event is to be the
 one that may read. Who leads gives that back if it has found its answer. Otherwise it leaves what it has read to the
 reader, in `_left`, and rings: so does whoever is struck from outside in the middle, and nothing is lost, for to wait,
-to read and to put the bytes into `_left` is one step, in C.
+to read and to put the bytes into `_left` is one step, in C. To take them out again is one, too: what must be dealt with
+once, and is no answer that a map of requests guards, goes from there to its place by `hand_over`.
 
 The bell is for the reader (something is left to it) or for who leads (what it waits for has come by another way), and
 either may hear it instead of the other: each rings again then. A signal handler in the leading thread may wait for what
 nobody else can read: what asks the session leaves all to the reader first (`leave`), and the reader looks by itself
-when a handler waits without asking. A reader that nobody leads for a second just reads.
+when a handler, or a finalizer, waits without asking: whether the thread still deals with what it did a second before
+(`_held`). A reader that nobody leads for a second just reads.
 """
 
 import contextlib

@@ -1,5 +1,6 @@
 """Sessions on the scripted CLI."""
 
+import threading
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -8,6 +9,7 @@ import pytest
 from claude_control import Session, close_all
 from claude_control.process.spill import overflow_file
 from claude_control.session.conversation import Conversation
+from claude_control.session.reading import Reader
 from claude_control.session.routing import Router
 from claude_control.testing.scripted_cli import ScriptedCLI
 
@@ -30,6 +32,22 @@ def open_scripted() -> Iterator[OpenScripted]:
 
     yield open_
     close_all(sessions, timeout=20)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, session: Session) -> list[str]:
+    """Return a list that grows by the name of each thread that has read a line instead of the reader.
+
+    The reader leaves that to others as soon as it may.
+    """
+    reader, threads = session._live().reader, list[str]()
+
+    def count_one(chunk: bytes) -> None:
+        threads.append(threading.current_thread().name)
+        Reader.count_one(reader, chunk)
+
+    monkeypatch.setattr(reader, "count_one", count_one)
+    reader._doubt = 0
+    return threads
 
 
 def lone_conversation() -> Conversation:

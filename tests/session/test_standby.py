@@ -39,7 +39,7 @@ from claude_control.testing.steps import (
     unanswered,
     wait_gate,
 )
-from tests.session.conftest import OpenScripted
+from tests.session.conftest import OpenScripted, counted
 from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 from tests.waiting import wait_until
 
@@ -62,18 +62,6 @@ def stand_by(session: Session) -> Standby:
 def is_led(standby: Standby) -> bool:
     """Tell whether somebody waits for output instead of the reader."""
     return standby._lead.locked()
-
-
-def counted(monkeypatch: pytest.MonkeyPatch, session: Session) -> list[str]:
-    """Return a list that grows by the name of each thread that has read a line instead of the reader."""
-    reader, threads = session._live().reader, list[str]()
-
-    def count_one(chunk: bytes) -> None:
-        threads.append(threading.current_thread().name)
-        Reader.count_one(reader, chunk)
-
-    monkeypatch.setattr(reader, "count_one", count_one)
-    return threads
 
 
 def test_answer_is_read_by_the_caller(

@@ -22,7 +22,6 @@ from claude_control import (
 from claude_control.process.spill import overflow_file
 from claude_control.process.standby import Standby
 from claude_control.session.inbox import Inbox, Run
-from claude_control.session.reading import Reader
 from claude_control.session.turn import TurnRecord
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (
@@ -37,7 +36,7 @@ from claude_control.testing.steps import (
 )
 from claude_control.wire.framing import DELTA, Decoder
 from claude_control.wire.messages import BadLine
-from tests.session.conftest import OpenScripted
+from tests.session.conftest import OpenScripted, counted
 from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 from tests.waiting import wait_until
 
@@ -63,19 +62,6 @@ def numbers(count: int) -> list[str]:
 def streaming(count: int, *between: Step) -> list[Step]:
     """Return the steps that write so many deltas, with steps behind each."""
     return [step for text in numbers(count) for step in (raw(delta(text)), delay(GAP), *between)]
-
-
-def counted(monkeypatch: pytest.MonkeyPatch, session: Session) -> list[str]:
-    """Return a list that grows by the name of each thread that has read a line instead of the reader."""
-    reader, threads = session._live().reader, list[str]()
-
-    def count_one(chunk: bytes) -> None:
-        threads.append(threading.current_thread().name)
-        Reader.count_one(reader, chunk)
-
-    monkeypatch.setattr(reader, "count_one", count_one)
-    reader._doubt = 0
-    return threads
 
 
 def test_deltas_are_read_by_who_iterates(
