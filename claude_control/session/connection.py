@@ -96,9 +96,9 @@ class Connection:
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
-        self.pool = CallbackPool(f"claude-{name}-callback")
-        self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
         self.writer = Writer(transport, f"claude-{name}-writer", direct=isinstance(transport, SubprocessTransport))
+        self.pool = CallbackPool(f"claude-{name}-callback", self.writer.release)
+        self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.reader = self.calls.reader = self._make_reader()
@@ -351,8 +351,9 @@ class Connection:
             self.answers.cancel(frame["request_id"])
 
     def _write_answer(self, line: bytes) -> None:
+        by_reader = threading.get_ident() == self._thread.ident
         try:
-            self.writer.put(line, threading.get_ident() != self._thread.ident, self.line_lost)
+            self.writer.put(line, not by_reader, self.line_lost, follows=self.pool.follows)
         except OSError as error:
             self.line_lost(error)
             raise

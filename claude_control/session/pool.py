@@ -45,12 +45,13 @@ _log = log.get(__name__)
 class _Worker:
     """A thread of the pool, and the bell that wakes it."""
 
-    __slots__ = ("bell", "since", "took")
+    __slots__ = ("bell", "since", "thread", "took")
 
     def __init__(self) -> None:
         self.bell = threading.Lock()
         self.bell.acquire()  # held: who acquires it once more waits for `release`
         self.since = 0.0  # when it took its piece; 0 before the first one since it was called
+        self.thread = 0  # its identifier, once it runs
         self.took = False  # whether it has read a request by itself, and was not called
 
     def waits(self) -> bool:
@@ -64,8 +65,9 @@ class CallbackPool:
     Its threads are daemons, so none ever holds up the interpreter's exit.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, release: Callable[[], None] = lambda: None) -> None:
         self._name = name
+        self._release = release  # writes what was kept because more `follows`
         self._context = contextvars.copy_context()  # the opener's: what a web view bound shows in its callbacks
         self._lock = threading.Lock()  # guards all below
         self._work: deque[Callable[[], None]] = deque()
@@ -98,6 +100,17 @@ class CallbackPool:
             elif self._lookout is None:
                 self._post_lookout()
         return True
+
+    def follows(self) -> bool:
+        """Tell whether more comes at once from this thread, so that what it has to say may be kept for that.
+
+        It is then a brisk one of the pool, with work before it. Should it be held up all the same, the lookout has what
+        was kept written within `PATIENCE`; it does so too when it leaves, after which this is untrue.
+        """
+        hot = self._hot
+        if hot is None or not self._work or self._lookout is None or hot.thread != threading.get_ident():
+            return False
+        return time.monotonic() - self._hot_since < BRISK
 
     def owns_this_thread(self) -> bool:
         """Tell whether the caller is one of the callbacks."""
@@ -178,6 +191,7 @@ class CallbackPool:
     # -- private: the pool's threads -----------------------------------------------------------------------------------
 
     def _run(self, worker: _Worker) -> None:
+        worker.thread = threading.get_ident()
         try:
             while (function := self._next(worker)) is not None:
                 try:
@@ -188,11 +202,15 @@ class CallbackPool:
         finally:  # a time limit that a user's function has set may strike outside of it
             with self._lock:
                 self._dismiss(worker)
+            self._release()
 
     def _next(self, worker: _Worker) -> Callable[[], None] | None:
         while True:
             if self._lookout is worker:
                 self._look_out(worker)
+                self._release()
+            elif not self._work:
+                self._release()
             with self._lock:
                 if worker.took:
                     worker.took = False
@@ -243,6 +261,7 @@ class CallbackPool:
         more, before, since, used = 1, self._taken, time.monotonic(), time.process_time()
         while True:
             worker.bell.acquire(timeout=PATIENCE)  # nobody rings it: this is a pause
+            self._release()
             now, using = time.monotonic(), time.process_time()
             # More threads do nothing for callbacks that compute: these have the processor to themselves already.
             waiting = using - used < (now - since) / 2

@@ -20,6 +20,9 @@ __all__ = ["Ticket", "Unwanted", "Writer"]
 # What POSIX promises to be written whole or not at all; 512 is its minimum, Linux has 4096.
 PIPE_BUF: int = getattr(select, "PIPE_BUF", 512)
 
+HELD = 8
+"""Answers that are written at once where one follows the other; more hardly save anything."""
+
 LINGER = 1.0
 """Seconds that the writer thread stays for the next long line before it ends; starting one costs some 100 µs."""
 
@@ -62,12 +65,15 @@ class Writer:
         self._transport = transport
         self._name = name
         self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
-        # Guards the six below; held over one non-blocking write at most. Taken by itself, never by way of the
+        # Guards the nine below; held over one non-blocking write at most. Taken by itself, never by way of the
         # condition, whose __enter__ is Python: Ctrl-C could land in there with the lock taken, and it would stay so.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._resting = False  # whether the thread waits for it
         self._queue: deque[Ticket] = deque()
+        self._held: list[bytes] = []  # lines to be written with the next one; nothing is in the queue then
+        self._held_bytes = 0
+        self._held_on_error: Callable[[OSError], object] | None = None
         self._thread: threading.Thread | None = None
         self._may_start = True
         self._closed: OSError | None = None
@@ -82,6 +88,7 @@ class Writer:
         *,
         ticket: Ticket | None = None,
         gather: bool = False,
+        follows: Callable[[], bool] | None = None,
     ) -> Ticket | None:
         """Hand a line over; returns None if it is written already, else the ticket to wait for.
 
@@ -89,25 +96,38 @@ class Writer:
         the writer thread to write with others, if that can be. `wanted` is asked when no other line can come before
         this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads. Who must know
         whether the line goes out, even if struck from outside in here, brings a `ticket`, lets the thread write it, and
-        asks `has`.
+        asks `has`. Where another one `follows` at once, a short line is kept to be written with that; whoever makes
+        that untrue calls `release` then.
         """
         with self._lock:
             if self._closed is not None:
                 raise BrokenPipeError(str(self._closed))
             if wanted is not None and not wanted():
                 raise Unwanted
+            if follows is not None and direct and follows() and self._keep(line, on_error, follows):
+                return None
+            if self._held:
+                self._write_held(direct)
             try_write = self._try_write if direct and not self._queue and len(line) <= PIPE_BUF else None
             if try_write is not None and not (gather and (self._thread or self._has_thread())) and try_write(line):
                 self.bytes_written += len(line)
                 return None
             ticket = ticket or Ticket(line, on_error)
-            if self._thread is None:
-                self._start_thread()
-            self._queue.append(ticket)
-            if self._resting:
-                self._changed.notify()
-                self._resting = False  # once is enough, and not before that: who is struck in between has told nobody
+            self._enqueue(ticket)
         return ticket
+
+    def release(self) -> None:
+        """Write the lines that wait for another one; `on_error` of the last one is told if that cannot be."""
+        if not self._held:
+            return
+        try:
+            with self._lock:
+                if self._held:
+                    self._write_held()
+        except OSError as error:
+            on_error, self._held = self._held_on_error, []
+            if on_error is not None:
+                on_error(error)
 
     def has(self, ticket: Ticket) -> bool:
         """Tell whether the writer thread has written the ticket's line, writes it, or will."""
@@ -126,6 +146,7 @@ class Writer:
 
     def flush(self, deadline: Deadline) -> bool:
         """Wait until every line handed over so far is written or dropped; False when the time is up first."""
+        self.release()
         if not self._queue:
             return True
         with self._lock:
@@ -159,6 +180,7 @@ class Writer:
     def _fail(self, error: OSError) -> None:
         with self._lock:
             self._closed = self._closed or error
+            self._held = []
             if self._thread is None and not self._queue:
                 return
             dropped = [ticket for ticket in self._queue if not ticket.begun]
@@ -168,6 +190,38 @@ class Writer:
             self._changed.notify_all()
         for ticket in dropped:
             ticket.finish(error)
+
+    def _keep(self, line: bytes, on_error: Callable[[OSError], object] | None, follows: Callable[[], bool]) -> bool:
+        """Keep a line for the next one, or write it with those that are kept; False if it is not to be done so."""
+        size = self._held_bytes + len(line)
+        if self._try_write is None or self._queue or size > PIPE_BUF:
+            return False
+        self._held.append(line)
+        self._held_bytes, self._held_on_error = size, on_error
+        if len(self._held) >= HELD or not follows():  # asked again now that `release` finds the line
+            self._write_held()
+        return True
+
+    def _write_held(self, direct: bool = True) -> None:
+        """Write what is kept, or leave it to the thread, where there is no room or this one must not.
+
+        Who is struck behind the write leaves it to be written once more: a second answer means nothing to the program
+        (2.1.332), and one that is lost would hang its turn.
+        """
+        lines = b"".join(self._held)
+        if direct and self._try_write is not None and self._try_write(lines):
+            self.bytes_written += len(lines)
+        else:
+            self._enqueue(Ticket(lines, self._held_on_error))
+        self._held, self._held_bytes = [], 0
+
+    def _enqueue(self, ticket: Ticket) -> None:
+        if self._thread is None:
+            self._start_thread()
+        self._queue.append(ticket)
+        if self._resting:
+            self._changed.notify()
+            self._resting = False  # once is enough, and not before that: who is struck in between has told nobody
 
     def _has_thread(self) -> bool:
         with contextlib.suppress(BrokenPipeError):
