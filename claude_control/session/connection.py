@@ -4,8 +4,8 @@ Theory of operation. The first thing that ends the connection wins (`_end`), by 
 present and later call raises, fails what waits, fires the signals of open callbacks and ends every stream. A user's
 `close()` is one such thing, the program's own exit, seen by the reader, another.
 
-Locks: each part has its own and calls no other part while it holds it, but for the one of `process/standby.py`: who
-holds that is the reader meanwhile. User code and Future results run under none of them.
+Locks: each part has its own and calls no other part while it holds it, but to ask what takes none, and but for the one
+of `process/standby.py`: who holds that is the reader meanwhile. User code and Future results run under none of them.
 """
 
 import contextlib

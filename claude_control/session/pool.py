@@ -76,6 +76,7 @@ class CallbackPool:
         self._hot: _Worker | None = None  # who took the last piece, or was woken for it; None once it is idle
         self._hot_since = 0.0
         self._lookout: _Worker | None = None
+        self._looked = 0.0  # when the lookout has looked last; 0 when it leaves
         self._expected: threading.Thread | None = None  # who has read a request by itself
         self.door: Door | None = None
         """Where a thread without work may wait for the program's requests."""
@@ -104,13 +105,15 @@ class CallbackPool:
     def follows(self) -> bool:
         """Tell whether more comes at once from this thread, so that what it has to say may be kept for that.
 
-        It is then a brisk one of the pool, with work before it. Should it be held up all the same, the lookout has what
-        was kept written within `PATIENCE`; it does so too when it leaves, after which this is untrue.
+        It is then a brisk one of the pool, with work before it, and the lookout has looked lately: that has what was
+        kept written within two looks, if the next piece is held up after all, and does so too when it leaves. Only a
+        callback that computes, without letting go of the interpreter, holds it up as well. Takes no lock.
         """
         hot = self._hot
-        if hot is None or not self._work or self._lookout is None or hot.thread != threading.get_ident():
+        if hot is None or not self._work or hot.thread != threading.get_ident():
             return False
-        return time.monotonic() - self._hot_since < BRISK
+        now = time.monotonic()
+        return now - self._hot_since < BRISK and now - self._looked < 2 * PATIENCE
 
     def owns_this_thread(self) -> bool:
         """Tell whether the caller is one of the callbacks."""
@@ -191,8 +194,8 @@ class CallbackPool:
     # -- private: the pool's threads -----------------------------------------------------------------------------------
 
     def _run(self, worker: _Worker) -> None:
-        worker.thread = threading.get_ident()
         try:
+            worker.thread = threading.get_ident()
             while (function := self._next(worker)) is not None:
                 try:
                     self._context.copy().run(function)  # a context is entered by one thread at a time
@@ -258,18 +261,20 @@ class CallbackPool:
 
     def _look_out(self, worker: _Worker) -> None:
         """See to it that work is taken, until there is none; returns to help, where no other thread is to be had."""
-        more, before, since, used = 1, self._taken, time.monotonic(), time.process_time()
+        more, before, used = 1, self._taken, time.process_time()
+        self._looked = since = time.monotonic()
         while True:
             worker.bell.acquire(timeout=PATIENCE)  # nobody rings it: this is a pause
             self._release()
             now, using = time.monotonic(), time.process_time()
+            self._looked = now
             # More threads do nothing for callbacks that compute: these have the processor to themselves already.
             waiting = using - used < (now - since) / 2
             with self._lock:
                 taken = self._taken - before
                 slow = taken == 0 or (waiting and taken * BRISK < now - since)
                 if not self._work or (slow and not self._call(more)):
-                    self._lookout = None
+                    self._lookout, self._looked = None, 0.0
                     return
                 more = 2 * more if slow else 1
                 before, since, used = self._taken, now, using
@@ -283,7 +288,7 @@ class CallbackPool:
         if worker in self._idle:
             self._idle.remove(worker)
         if self._lookout is worker:
-            self._lookout = None
+            self._lookout, self._looked = None, 0.0
         if worker.took:
             self._expected = None
         if self._hot is worker:

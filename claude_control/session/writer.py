@@ -1,9 +1,9 @@
 """Whole lines to the program's input, in the order in which they were handed over.
 
-A torn line kills the program, so a line is written in one of two ways only: up to PIPE_BUF bytes by the caller in one
-atomic write, if nothing waits before it; otherwise by the writer thread, which no exception of a user's thread can
-reach and which never gives up a line that it has begun. Short lines that have gathered it writes together, also in one
-atomic write.
+A torn line kills the program, so lines are written in one of two ways only: up to PIPE_BUF bytes in one atomic write,
+if nothing waits before them; otherwise by the writer thread, which no exception of a user's thread can reach and which
+never gives up a line that it has begun. Short lines that have gathered are written together, also in one atomic write:
+by the writer thread, or, where another one was about to follow, by whoever comes next.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ __all__ = ["Ticket", "Unwanted", "Writer"]
 # What POSIX promises to be written whole or not at all; 512 is its minimum, Linux has 4096.
 PIPE_BUF: int = getattr(select, "PIPE_BUF", 512)
 
-HELD = 8
-"""Answers that are written at once where one follows the other; more hardly save anything."""
+KEPT_BYTES = 1024
+"""Of lines that are kept to be written with the next one: some eight answers, and more hardly save anything."""
 
 LINGER = 1.0
 """Seconds that the writer thread stays for the next long line before it ends; starting one costs some 100 µs."""
@@ -65,15 +65,14 @@ class Writer:
         self._transport = transport
         self._name = name
         self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
-        # Guards the nine below; held over one non-blocking write at most. Taken by itself, never by way of the
+        # Guards the eight below; held over one non-blocking write at most. Taken by itself, never by way of the
         # condition, whose __enter__ is Python: Ctrl-C could land in there with the lock taken, and it would stay so.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._resting = False  # whether the thread waits for it
         self._queue: deque[Ticket] = deque()
-        self._held: list[bytes] = []  # lines to be written with the next one; nothing is in the queue then
-        self._held_bytes = 0
-        self._held_on_error: Callable[[OSError], object] | None = None
+        self._kept = b""  # lines to be written with the next one
+        self._kept_on_error: Callable[[OSError], object] | None = None
         self._thread: threading.Thread | None = None
         self._may_start = True
         self._closed: OSError | None = None
@@ -90,24 +89,24 @@ class Writer:
         gather: bool = False,
         follows: Callable[[], bool] | None = None,
     ) -> Ticket | None:
-        """Hand a line over; returns None if it is written already, else the ticket to wait for.
+        """Hand a line over; returns None if it is written already, or kept, else the ticket to wait for.
 
         With `direct=False` (the reader, timers) this thread writes nothing itself; with `gather` it leaves its line for
         the writer thread to write with others, if that can be. `wanted` is asked when no other line can come before
         this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads. Who must know
         whether the line goes out, even if struck from outside in here, brings a `ticket`, lets the thread write it, and
-        asks `has`. Where another one `follows` at once, a short line is kept to be written with that; whoever makes
-        that untrue calls `release` then.
+        asks `has`. Where `follows()`, asked under the lock, says so, a short line is kept to be written with the next
+        one; whoever makes that untrue calls `release` then.
         """
         with self._lock:
             if self._closed is not None:
                 raise BrokenPipeError(str(self._closed))
             if wanted is not None and not wanted():
                 raise Unwanted
-            if follows is not None and direct and follows() and self._keep(line, on_error, follows):
+            if follows is not None and direct and self._keep(line, on_error, follows):
                 return None
-            if self._held:
-                self._write_held(direct)
+            if self._kept:
+                self._write_kept(direct)
             try_write = self._try_write if direct and not self._queue and len(line) <= PIPE_BUF else None
             if try_write is not None and not (gather and (self._thread or self._has_thread())) and try_write(line):
                 self.bytes_written += len(line)
@@ -118,16 +117,15 @@ class Writer:
 
     def release(self) -> None:
         """Write the lines that wait for another one; `on_error` of the last one is told if that cannot be."""
-        if not self._held:
+        if not self._kept:
             return
         try:
             with self._lock:
-                if self._held:
-                    self._write_held()
+                if self._kept:
+                    self._write_kept()
         except OSError as error:
-            on_error, self._held = self._held_on_error, []
-            if on_error is not None:
-                on_error(error)
+            if self._kept_on_error is not None:
+                self._kept_on_error(error)
 
     def has(self, ticket: Ticket) -> bool:
         """Tell whether the writer thread has written the ticket's line, writes it, or will."""
@@ -179,8 +177,10 @@ class Writer:
 
     def _fail(self, error: OSError) -> None:
         with self._lock:
+            if self._kept:  # written while there is time, or told of with the others
+                with contextlib.suppress(OSError):
+                    self._write_kept()
             self._closed = self._closed or error
-            self._held = []
             if self._thread is None and not self._queue:
                 return
             dropped = [ticket for ticket in self._queue if not ticket.begun]
@@ -193,27 +193,30 @@ class Writer:
 
     def _keep(self, line: bytes, on_error: Callable[[OSError], object] | None, follows: Callable[[], bool]) -> bool:
         """Keep a line for the next one, or write it with those that are kept; False if it is not to be done so."""
-        size = self._held_bytes + len(line)
-        if self._try_write is None or self._queue or size > PIPE_BUF:
+        lines = self._kept + line
+        if self._try_write is None or self._queue or len(lines) > PIPE_BUF:
             return False
-        self._held.append(line)
-        self._held_bytes, self._held_on_error = size, on_error
-        if len(self._held) >= HELD or not follows():  # asked again now that `release` finds the line
-            self._write_held()
+        self._kept_on_error, self._kept = on_error, lines
+        if len(lines) >= KEPT_BYTES or not follows():  # asked now that `release` finds the line
+            self._write_kept()
         return True
 
-    def _write_held(self, direct: bool = True) -> None:
+    def _write_kept(self, direct: bool = True) -> None:
         """Write what is kept, or leave it to the thread, where there is no room or this one must not.
 
-        Who is struck behind the write leaves it to be written once more: a second answer means nothing to the program
-        (2.1.332), and one that is lost would hang its turn.
+        Who is struck before it is let go of leaves it to be written once more: a second answer means nothing to the
+        program (2.1.332), and one that is lost would hang its turn.
         """
-        lines = b"".join(self._held)
-        if direct and self._try_write is not None and self._try_write(lines):
-            self.bytes_written += len(lines)
-        else:
-            self._enqueue(Ticket(lines, self._held_on_error))
-        self._held, self._held_bytes = [], 0
+        lines = self._kept
+        try:
+            if direct and not self._queue and self._try_write is not None and self._try_write(lines):
+                self.bytes_written += len(lines)
+            else:
+                self._enqueue(Ticket(lines, self._kept_on_error))
+        except OSError:
+            self._kept = b""
+            raise
+        self._kept = b""
 
     def _enqueue(self, ticket: Ticket) -> None:
         if self._thread is None:

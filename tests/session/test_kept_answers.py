@@ -1,20 +1,23 @@
 """Answers of callbacks that follow each other at once are written together, and none waits for a slow one."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from claude_control import Allow
 from claude_control.deadline import Deadline
+from claude_control.process.descriptors import pipe
+from claude_control.process.pipes import InputPipe
 from claude_control.session.pool import CallbackPool
-from claude_control.session.writer import HELD, PIPE_BUF, Writer
+from claude_control.session.writer import KEPT_BYTES, PIPE_BUF, Writer
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import ask_permission, reply, wait_answers
 from tests.session.conftest import OpenScripted
 from tests.session.pipe_transport import PipeTransport
-from tests.threads import LIVELOCKS_WHEN_TRACED, struck
+from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 from tests.waiting import wait_until
 
 
@@ -68,12 +71,13 @@ def lines(count: int) -> list[bytes]:
 
 
 def test_lines_that_follow_each_other_are_written_together(writer: Writer, transport: Transport) -> None:
-    """A line is kept while another one follows, up to a number of them; they are counted when they are written."""
-    for line in lines(HELD - 1):
+    """A line is kept while another one follows, up to a number of bytes; they are counted when they are written."""
+    line = b"x" * (KEPT_BYTES // 4 - 1) + b"\n"
+    for _ in range(3):
         assert writer.put(line, follows=more) is None
     assert transport.written == [] and writer.bytes_written == 0
-    writer.put(b"end\n", follows=more)
-    assert transport.written == [b"".join(lines(HELD - 1)) + b"end\n"]
+    writer.put(line, follows=more)
+    assert transport.written == [4 * line]
     assert writer.bytes_written == len(transport.written[0])
 
 
@@ -95,10 +99,16 @@ def test_kept_lines_go_out_with_whatever_comes_next(writer: Writer, transport: T
     assert transport.writers == ({"claude-test-writer"} if how == "reader" else transport.writers)
 
 
-def test_line_is_not_kept_if_its_follower_is_gone_meanwhile(writer: Writer, transport: Transport) -> None:
-    """Whether another one follows is asked again once the line is kept, for who says no then has not seen it."""
-    said = iter([True, False])
-    writer.put(b"line\n", follows=lambda: next(said))
+def test_whether_another_one_follows_is_asked_when_the_line_can_be_found(writer: Writer, transport: Transport) -> None:
+    """Who leaves, and has written then what was kept, has written this one or makes the answer no."""
+    found: list[bytes] = []
+
+    def follows() -> bool:
+        found.append(writer._kept)
+        return False
+
+    writer.put(b"line\n", follows=follows)
+    assert found == [b"line\n"]
     assert transport.written == [b"line\n"]
 
 
@@ -135,10 +145,27 @@ def test_lines_that_were_kept_in_vain_are_told_of(writer: Writer, transport: Tra
     assert len(errors) == 1
 
 
+def test_kept_lines_are_written_before_the_end(writer: Writer, transport: Transport) -> None:
+    """Who closes the writer leaves no line behind that was handed over before."""
+    writer.put(b"line\n", follows=more)
+    writer.close()
+    assert transport.written == [b"line\n"]
+    with pytest.raises(BrokenPipeError):
+        writer.put(b"next\n", follows=more)
+
+
+WORKS: dict[str, Callable[[Writer], object]] = {
+    "release": lambda writer: writer.release(),
+    "put": lambda writer: writer.put(b"next\n"),
+    "keep": lambda writer: writer.put(b"next\n", follows=more),
+    "keep the last": lambda writer: writer.put(b"next\n", follows=last),
+}
+
+
 @LIVELOCKS_WHEN_TRACED
-@pytest.mark.parametrize("how", ["release", "put"])
+@pytest.mark.parametrize("how", WORKS)
 def test_kept_lines_survive_a_strike(how: str) -> None:
-    """Wherever a thread is struck that writes what others have kept: each line goes out, whole, in order."""
+    """Wherever a thread is struck that keeps or writes lines: those of others go out, whole, in order, at most twice."""
     number, was_struck = 0, True
     while was_struck:
         number += 1
@@ -146,15 +173,54 @@ def test_kept_lines_survive_a_strike(how: str) -> None:
         writer = Writer(transport, "claude-test-writer")
         for line in lines(2):
             writer.put(line, follows=more)
-        work: Callable[[], object] = writer.release if how == "release" else partial(writer.put, b"next\n")
-        was_struck = struck(work, number)
-        writer.release()
-        kept = b"".join(lines(2))
+        was_struck = struck(partial(WORKS[how], writer), number)
+        writer.put(b"end\n", follows=last)
         written = b"".join(transport.written)
-        assert written.replace(b"next\n", b"") in (kept, kept + kept), number
+        assert re.fullmatch(rb"(0\n1\n(next\n)?){1,2}end\n", written), (number, written)
         transport.end_input()
         transport.stop_reading()
     assert number > 5
+
+
+@LIVELOCKS_WHEN_TRACED
+def test_struck_thread_does_not_have_others_wait_for_room() -> None:
+    """Wherever a thread is struck that finds no room for what is kept: nobody waits under the lock for the program."""
+    number, was_struck = 0, True
+    while was_struck:
+        number += 1
+        reading, writing = pipe()
+        end = InputPipe(writing)
+        while end.try_write(bytes(PIPE_BUF)):
+            pass
+        writer = Writer(cast(Any, end), "claude-test-writer")
+        writer.put(b"line\n", follows=more)
+        was_struck = struck(writer.release, number)
+        together([writer.release, lambda writer=writer: writer.put(b"next\n", False)])
+        reading.close()  # whoever writes is told so
+        writer.close()
+        assert writer.join(Deadline(10)), number
+        end.close()
+    assert number > 5
+
+
+def test_nothing_is_kept_for_a_lookout_that_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is said to follow before a lookout has begun to look: nobody else sees to it that a kept line goes out."""
+    pool, said = CallbackPool("claude-test-callback"), list[bool]()
+
+    def start(worker: object) -> bool:
+        said.append(pool.follows())
+        return False
+
+    def work() -> None:
+        monkeypatch.setattr(pool, "_start", start)
+        pool.submit(lambda: said.append(pool.follows()))
+        said.append(pool.follows())
+
+    pool.submit(work)
+    wait_until(lambda: len(said) == 3)
+    assert said == [False, False, False]
+    pool.close()
+    assert pool.join(Deadline(20)) == []
 
 
 def test_kept_line_does_not_wait_for_work_that_is_held_up(writer: Writer, transport: Transport) -> None:
@@ -164,7 +230,7 @@ def test_kept_line_does_not_wait_for_work_that_is_held_up(writer: Writer, transp
 
     def first(line: bytes) -> None:
         writer.put(line, follows=pool.follows)
-        kept.append(bool(writer._held))
+        kept.append(bool(writer._kept))
 
     def second(line: bytes) -> None:
         wait_until(lambda: any(line in written for written in transport.written), 10)
@@ -198,4 +264,4 @@ def test_every_answer_of_a_burst_is_written(scripted_cli: ScriptedCLIFactory, op
         asked.clear()
         assert session.ask("x").result(timeout=30).result == "done"
         assert sorted(asked) == [*range(101)]
-    wait_until(lambda: not session._live().writer._held)
+    wait_until(lambda: not session._live().writer._kept)
