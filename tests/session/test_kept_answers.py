@@ -165,7 +165,7 @@ WORKS: dict[str, Callable[[Writer], object]] = {
 @LIVELOCKS_WHEN_TRACED
 @pytest.mark.parametrize("how", WORKS)
 def test_kept_lines_survive_a_strike(how: str) -> None:
-    """Wherever a thread is struck that keeps or writes lines: those of others go out, whole, in order, at most twice."""
+    """Wherever a thread is struck that keeps or writes lines: those of others go out, whole and in order."""
     number, was_struck = 0, True
     while was_struck:
         number += 1
@@ -195,7 +195,7 @@ def test_struck_thread_does_not_have_others_wait_for_room() -> None:
         writer = Writer(cast(Any, end), "claude-test-writer")
         writer.put(b"line\n", follows=more)
         was_struck = struck(writer.release, number)
-        together([writer.release, lambda writer=writer: writer.put(b"next\n", False)])
+        together([writer.release, partial(writer.put, b"next\n", False)])
         reading.close()  # whoever writes is told so
         writer.close()
         assert writer.join(Deadline(10)), number
@@ -204,7 +204,7 @@ def test_struck_thread_does_not_have_others_wait_for_room() -> None:
 
 
 def test_nothing_is_kept_for_a_lookout_that_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is said to follow before a lookout has begun to look: nobody else sees to it that a kept line goes out."""
+    """Nothing is said to follow before a lookout has begun to look: nobody else would have a kept line written."""
     pool, said = CallbackPool("claude-test-callback"), list[bool]()
 
     def start(worker: object) -> bool:
