@@ -195,7 +195,8 @@ def test_struck_thread_does_not_have_others_wait_for_room() -> None:
         writer = Writer(cast(Any, end), "claude-test-writer")
         writer.put(b"line\n", follows=more)
         was_struck = struck(writer.release, number)
-        together([writer.release, partial(writer.put, b"next\n", False)])
+        others: list[Callable[[], object]] = [writer.release, partial(writer.put, b"next\n", False)]
+        together(others)
         reading.close()  # whoever writes is told so
         writer.close()
         assert writer.join(Deadline(10)), number
