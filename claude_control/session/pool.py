@@ -96,10 +96,10 @@ class CallbackPool:
             self._work.append(function)
             if self._expected is not None and self._expected is threading.current_thread():
                 self._expected = None  # it has read the request, and takes what comes of it
-            elif self._hot is None or time.monotonic() - self._hot_since > PATIENCE:
+            elif self._hot is None or (self._lookout is None and time.monotonic() - self._hot_since > PATIENCE):
                 self._call_one()
             elif self._lookout is None:
-                self._post_lookout()
+                self._post_lookout()  # which judges better whether others are needed: it looks at the processor's time
         return True
 
     def follows(self) -> bool:

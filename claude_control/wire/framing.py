@@ -207,12 +207,14 @@ class Decoder:
             return _decode_exactly(line, frame)
         return frame
 
-    def decode_block(self, block: bytes, count: int) -> list[dict[str, Any]] | None:
-        """Return the objects of so many lines with newlines between them, none of which is one of control.
+    def decode_block(self, block: bytes, count: int, *, exact: bool = False) -> list[dict[str, Any]] | None:
+        """Return the objects of so many lines with newlines between them; requests must be `exact`, as in `decode`.
 
         Short ones are decoded as one list, which takes no longer than to decode them, where cutting them apart before
         would take a third of that again. None if any of them is odd: to be decoded by itself.
         """
+        if exact and _has_long_number(block):
+            return None
         try:
             if len(block) > _ONE_LIST:
                 lines = block.split(b"\n") if count > 1 else [block]

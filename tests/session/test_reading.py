@@ -1,15 +1,17 @@
 """What the reader makes of the program's output: odd lines, deltas, and lines over the limit."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from claude_control import AssistantMessage, Message, ProtocolError, ResultMessage, StreamEvent
-from claude_control.session.inbox import Item
+from claude_control.session.inbox import Item, One
 from claude_control.session.reading import Reader
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import hang, raw, reply, turn
+from claude_control.wire.messages import BadLine
 from tests.session.conftest import OpenScripted
 from tests.threads import struck
 from tests.waiting import wait_until
@@ -43,7 +45,9 @@ def test_blank_line_counts_however_it_comes(chunks: list[bytes]) -> None:
     assert [item[1] for item in items if isinstance(item, tuple)] == [{"a": 1}, {"b": 2}]
 
 
-def all_read(chunks: list[bytes]) -> tuple[Reader, list[Item], list[tuple[str, dict[str, Any], int]]]:
+def all_read(
+    chunks: list[bytes], control: Callable[[str, dict[str, Any]], None] | None = None
+) -> tuple[Reader, list[Item], list[tuple[str, dict[str, Any], int]]]:
     """Return a reader that has read these chunks, its items, and its control frames, with the items before each."""
     came, items, controls = iter([*chunks, b""]), list[Item](), list[tuple[str, dict[str, Any], int]]()
 
@@ -55,7 +59,7 @@ def all_read(chunks: list[bytes]) -> tuple[Reader, list[Item], list[tuple[str, d
         Chunks(),  # type: ignore[arg-type]  # the reader needs no more of a transport
         max_line_bytes=10_000,
         deliver=items.extend,
-        control=lambda kind, frame: controls.append((kind, frame, len(items))),
+        control=control or (lambda kind, frame: controls.append((kind, frame, len(items)))),
         lost_control=lambda line: None,
         pending=(),
     )
@@ -63,33 +67,54 @@ def all_read(chunks: list[bytes]) -> tuple[Reader, list[Item], list[tuple[str, d
     return reader, items, controls
 
 
-ANSWERS = [b'{"type":"control_response","response":{"request_id":"%d"}}' % number for number in range(5)]
-
-
+@pytest.mark.parametrize("kind", ["control_response", "control_request"])
 @pytest.mark.parametrize(
-    ("odd", "kinds", "bad", "flawed"),
+    ("odd", "among", "bad", "flawed"),
     [
-        (None, ["control_response"] * 5, 0, 0),
-        (b'{"type":"control_response","n":', ["control_response"] * 5, 1, 0),
-        (b'{"type":"control_response","a":"\\ud83d"}', ["control_response"] * 6, 0, 1),
-        (b'{"type":"control_response","type":"system"}', ["control_response"] * 5, 0, 0),
-        (b'{"type":"control_response","type":["x"]}', ["control_response"] * 5, 0, 0),
-        (b'{"type":"control_request","request_id":"r"}', [*["control_response"] * 3, "control_request"], 0, 0),
-        (b'{"type":"system"}', ["control_response"] * 5, 0, 0),
-        (b"", ["control_response"] * 5, 1, 0),
+        (None, None, 0, 0),
+        (b'{"type":"KIND","n":', None, 1, 0),
+        (b'{"type":"KIND","a":"\\ud83d"}', "KIND", 0, 1),
+        (b'{"type":"KIND","type":"system"}', None, 0, 0),
+        (b'{"type":"KIND","type":["x"]}', None, 0, 0),
+        (b'{"type":"KIND","request":{"n":123456789012345678901234567890}}', "KIND", 0, 0),
+        (b'{"type":"control_cancel_request","request_id":"r"}', "control_cancel_request", 0, 0),
+        (b'{"type":"control_request","request_id":"r"}', "control_request", 0, 0),
+        (b'{"type":"control_response","response":{}}', "control_response", 0, 0),
+        (b'{"type":"system"}', None, 0, 0),
+        (b"", None, 1, 0),
     ],
-    ids=["none", "bad", "flawed", "two types", "odd type", "request", "message", "blank"],
+    ids=["no", "bad", "flawed", "two types", "odd type", "long", "cancel", "request", "answer", "message", "blank"],
 )
-def test_answers_that_come_together_are_read_like_others(
-    odd: bytes | None, kinds: list[str], bad: int, flawed: int
+def test_control_frames_that_come_together_are_read_like_others(
+    kind: str, odd: bytes | None, among: str | None, bad: int, flawed: int
 ) -> None:
-    """However many answers come at once, and whatever stands among them, each line is dealt with in its place."""
-    lines = [*ANSWERS[:3], *([odd] if odd is not None else []), *ANSWERS[3:]]
+    """However many answers or requests come at once, and whatever is among them, each is dealt with in its place."""
+    lines = [b'{"type":"%b","request":{"n":%d}}' % (kind.encode(), number) for number in range(5)]
+    if odd is not None:
+        lines.insert(3, odd.replace(b"KIND", kind.encode()))
     together, apart = all_read([b"\n".join(lines) + b"\n"]), all_read([line + b"\n" for line in lines])
     assert together[1:] == apart[1:]
-    assert [kind for kind, _, _ in together[2]][: len(kinds)] == kinds
+    expected = [kind] * 3 + ([among.replace("KIND", kind)] if among else []) + [kind] * 2
+    assert [found for found, _, _ in together[2]] == expected
     for reader in (together[0], apart[0]):
         assert (reader.frames, reader.bad_lines, reader.flawed_lines) == (len(lines) - bad, bad, flawed)
+    if odd is not None and b"1234" in odd and kind == "control_request":
+        assert together[2][3][1]["request"]["n"] == 123456789012345678901234567890
+
+
+def test_control_frame_that_is_too_deep_is_shown_among_others() -> None:
+    """Where the handling of one of several runs out of the stack, it is shown as a bad line and the others go on."""
+    lines = [b'{"type":"control_request","request_id":"%d"}' % number for number in range(3)]
+    handled: list[str] = []
+
+    def control(_kind: str, frame: dict[str, Any]) -> None:
+        if frame["request_id"] == "1":
+            raise RecursionError
+        handled.append(frame["request_id"])
+
+    _, items, _ = all_read([b"\n".join(lines) + b"\n"], control)
+    assert handled == ["0", "2"]
+    assert [cast(BadLine, cast(One, item)[1]).line for item in items] == [lines[1].decode()]
 
 
 def test_deltas_that_are_odd_are_read_like_other_lines(
