@@ -36,6 +36,9 @@ PATIENCE = 0.004
 the lookout: what waits behind a callback that blocks waits for twice that, and for another look for each doubling of
 the number of threads. With less, a thread that just has to wait for its turn on a busy machine would look blocked."""
 
+LATE = 0.02
+"""Seconds after its last look up to which the lookout is believed to look again; it waits for the interpreter, too."""
+
 BRISK = 0.0005
 """Seconds that a piece takes at the most for its thread to be brisk."""
 
@@ -96,24 +99,24 @@ class CallbackPool:
             self._work.append(function)
             if self._expected is not None and self._expected is threading.current_thread():
                 self._expected = None  # it has read the request, and takes what comes of it
-            elif self._hot is None or (self._lookout is None and time.monotonic() - self._hot_since > PATIENCE):
+            elif self._hot is None or time.monotonic() - self._hot_since > PATIENCE:
                 self._call_one()
             elif self._lookout is None:
-                self._post_lookout()  # which judges better whether others are needed: it looks at the processor's time
+                self._post_lookout()
         return True
 
     def follows(self) -> bool:
         """Tell whether more comes at once from this thread, so that what it has to say may be kept for that.
 
-        It is then a brisk one of the pool, with work before it, and the lookout has looked lately: that has what was
-        kept written within two looks, if the next piece is held up after all, and does so too when it leaves. Only a
-        callback that computes, without letting go of the interpreter, holds it up as well. Takes no lock.
+        It is then a brisk one of the pool, with work before it, and the lookout looks: that has what was kept written
+        within `PATIENCE`, if the next piece is held up after all, and does so too when it leaves. Only a callback that
+        computes, without letting go of the interpreter, holds it up as well. Takes no lock.
         """
         hot = self._hot
         if hot is None or not self._work or hot.thread != threading.get_ident():
             return False
         now = time.monotonic()
-        return now - self._hot_since < BRISK and now - self._looked < 2 * PATIENCE
+        return now - self._hot_since < BRISK and now - self._looked < LATE
 
     def owns_this_thread(self) -> bool:
         """Tell whether the caller is one of the callbacks."""
