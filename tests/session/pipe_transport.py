@@ -106,3 +106,19 @@ class PipeTransport(PlainPipeTransport):
         self.writers.add(threading.current_thread().name)
         with self._lock:
             return self._push(data) > 0
+
+
+class CountingTransport(PipeTransport):
+    """Notes the writes that do not wait, and can refuse them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.refuses = False
+
+    def try_write(self, data: bytes) -> bool:
+        """Write all of it or nothing, without waiting."""
+        if self.refuses:
+            return False
+        self.written.append(data)
+        return super().try_write(data)

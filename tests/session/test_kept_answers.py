@@ -16,37 +16,21 @@ from claude_control.session.writer import KEPT_BYTES, PIPE_BUF, Writer
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import ask_permission, reply, wait_answers
 from tests.session.conftest import OpenScripted
-from tests.session.pipe_transport import PipeTransport
+from tests.session.pipe_transport import CountingTransport
 from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 from tests.waiting import wait_until
 
 
-class Transport(PipeTransport):
-    """Notes the writes that do not wait, and can refuse them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: list[bytes] = []
-        self.refuses = False
-
-    def try_write(self, data: bytes) -> bool:
-        """Write all of it or nothing, without waiting."""
-        if self.refuses:
-            return False
-        self.written.append(data)
-        return super().try_write(data)
-
-
 @pytest.fixture
-def transport() -> Iterator[Transport]:
+def transport() -> Iterator[CountingTransport]:
     """A pipe that the test reads."""
-    made = Transport()
+    made = CountingTransport()
     yield made
     made.stop_reading()
 
 
 @pytest.fixture
-def writer(transport: Transport) -> Iterator[Writer]:
+def writer(transport: CountingTransport) -> Iterator[Writer]:
     """A writer on it."""
     made = Writer(transport, "claude-test-writer")
     yield made
@@ -70,7 +54,7 @@ def lines(count: int) -> list[bytes]:
     return [b"%d\n" % number for number in range(count)]
 
 
-def test_lines_that_follow_each_other_are_written_together(writer: Writer, transport: Transport) -> None:
+def test_lines_that_follow_each_other_are_written_together(writer: Writer, transport: CountingTransport) -> None:
     """A line is kept while another one follows, up to a number of bytes; they are counted when they are written."""
     line = b"x" * (KEPT_BYTES // 4 - 1) + b"\n"
     for _ in range(3):
@@ -82,7 +66,7 @@ def test_lines_that_follow_each_other_are_written_together(writer: Writer, trans
 
 
 @pytest.mark.parametrize("how", ["put", "last", "long", "reader", "release", "flush"])
-def test_kept_lines_go_out_with_whatever_comes_next(writer: Writer, transport: Transport, how: str) -> None:
+def test_kept_lines_go_out_with_whatever_comes_next(writer: Writer, transport: CountingTransport, how: str) -> None:
     """What is kept is written before any other line, when none follows, and when somebody asks for it."""
     for line in lines(3):
         writer.put(line, follows=more)
@@ -99,7 +83,9 @@ def test_kept_lines_go_out_with_whatever_comes_next(writer: Writer, transport: T
     assert transport.writers == ({"claude-test-writer"} if how == "reader" else transport.writers)
 
 
-def test_whether_another_one_follows_is_asked_when_the_line_can_be_found(writer: Writer, transport: Transport) -> None:
+def test_whether_another_one_follows_is_asked_when_the_line_can_be_found(
+    writer: Writer, transport: CountingTransport
+) -> None:
     """Who leaves, and has written then what was kept, has written this one or makes the answer no."""
     found: list[bytes] = []
 
@@ -112,7 +98,7 @@ def test_whether_another_one_follows_is_asked_when_the_line_can_be_found(writer:
     assert transport.written == [b"line\n"]
 
 
-def test_kept_lines_that_find_no_room_are_the_threads(writer: Writer, transport: Transport) -> None:
+def test_kept_lines_that_find_no_room_are_the_threads(writer: Writer, transport: CountingTransport) -> None:
     """Where the pipe is full the writer thread writes what was kept, in its place."""
     for line in lines(3):
         writer.put(line, follows=more)
@@ -121,7 +107,7 @@ def test_kept_lines_that_find_no_room_are_the_threads(writer: Writer, transport:
     assert transport.take(11) == b"".join(lines(3)) + b"next\n"
 
 
-def test_no_more_is_kept_than_one_write_takes(writer: Writer, transport: Transport) -> None:
+def test_no_more_is_kept_than_one_write_takes(writer: Writer, transport: CountingTransport) -> None:
     """What is kept is written in one piece, whatever other threads write."""
     line = b"x" * (PIPE_BUF // 2) + b"\n"
     for _ in range(3):
@@ -132,7 +118,7 @@ def test_no_more_is_kept_than_one_write_takes(writer: Writer, transport: Transpo
 
 
 @pytest.mark.parametrize("refuses", [False, True])
-def test_lines_that_were_kept_in_vain_are_told_of(writer: Writer, transport: Transport, refuses: bool) -> None:
+def test_lines_that_were_kept_in_vain_are_told_of(writer: Writer, transport: CountingTransport, refuses: bool) -> None:
     """Where the program reads no more, whoever handed over the last line that was kept is told, once."""
     errors: list[OSError] = []
     for line in lines(3):
@@ -145,7 +131,7 @@ def test_lines_that_were_kept_in_vain_are_told_of(writer: Writer, transport: Tra
     assert len(errors) == 1
 
 
-def test_kept_lines_are_written_before_the_end(writer: Writer, transport: Transport) -> None:
+def test_kept_lines_are_written_before_the_end(writer: Writer, transport: CountingTransport) -> None:
     """Who closes the writer leaves no line behind that was handed over before."""
     writer.put(b"line\n", follows=more)
     writer.close()
@@ -169,7 +155,7 @@ def test_kept_lines_survive_a_strike(how: str) -> None:
     number, was_struck = 0, True
     while was_struck:
         number += 1
-        transport = Transport()
+        transport = CountingTransport()
         writer = Writer(transport, "claude-test-writer")
         for line in lines(2):
             writer.put(line, follows=more)
@@ -224,7 +210,7 @@ def test_nothing_is_kept_for_a_lookout_that_does_not_look(monkeypatch: pytest.Mo
     assert pool.join(Deadline(20)) == []
 
 
-def test_kept_line_does_not_wait_for_work_that_is_held_up(writer: Writer, transport: Transport) -> None:
+def test_kept_line_does_not_wait_for_work_that_is_held_up(writer: Writer, transport: CountingTransport) -> None:
     """A line that was kept because more work waits is written while that work waits for something else."""
     pool = CallbackPool("claude-test-callback", writer.release)
     kept, done = list[bool](), list[bytes]()

@@ -10,7 +10,7 @@ import pytest
 from claude_control.deadline import Deadline
 from claude_control.session import writer as writer_module
 from claude_control.session.writer import PIPE_BUF, Ticket, Writer
-from tests.session.pipe_transport import PipeTransport, PlainPipeTransport
+from tests.session.pipe_transport import CountingTransport, PipeTransport, PlainPipeTransport
 from tests.threads import together
 from tests.waiting import wait_until
 
@@ -135,22 +135,6 @@ def test_short_line_never_overtakes_a_long_one(pipe: Pipe) -> None:
     expected = LONG + b"".join(b"%d\n" % number for number in range(20))
     assert pipe.transport.take(len(expected)) == expected
     wait_until(lambda: pipe.writer.put(SHORT) is None)
-
-
-class CountingTransport(PipeTransport):
-    """Counts the writes that do not wait, and can refuse them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.written: list[bytes] = []
-        self.refuses = False
-
-    def try_write(self, data: bytes) -> bool:
-        """Write all of it or nothing, without waiting."""
-        if self.refuses:
-            return False
-        self.written.append(data)
-        return super().try_write(data)
 
 
 @pytest.fixture
