@@ -205,7 +205,7 @@ class Writer:
         """Write what is kept, or leave it to the thread, where there is no room or this one must not.
 
         Who is struck before it is let go of leaves it to be written once more: a second answer means nothing to the
-        program (2.1.332), and one that is lost would hang its turn.
+        program (2.0.75, 2.1.7 and 2.1.332), and one that is lost would hang its turn.
         """
         lines = self._kept
         try:

@@ -415,3 +415,31 @@ def test_mode_of_the_newest_program(open_session: Opener, program: Program, work
     session.ask(script(touch("one"), Text("done"))).result()
     assert (workspace / "one").exists() == (program.version == NEWEST)
     session.set_permission_mode("default")
+
+
+def test_answer_that_comes_twice_counts_once(open_session: Opener) -> None:
+    """A second answer, as after a strike behind the write, means nothing: each request is decided by the first."""
+    asked, events = Recorder(Allow(), Deny("no"), Allow()), list[str]()
+
+    def note(event: Any, *_: Any) -> dict[str, Any]:
+        events.append(event["tool_input"]["command"])
+        return {}
+
+    session = open_session(can_use_tool=asked, hooks={"PreToolUse": [HookMatcher(matcher="Bash", hooks=[note])]})
+    answers = session._live().answers
+    write = answers._write
+
+    def write_twice(line: bytes) -> None:
+        write(line)
+        write(line)
+
+    answers._write = write_twice
+    commands = [f"touch {name} && echo {name} >> log" for name in ("a", "b", "c")]
+    calls = [ToolCall("Bash", command=command, description="d") for command in commands]
+    turn = session.ask(script(*calls, Text("done")))
+    messages = list(turn)
+    assert turn.result().result == "done"
+    assert events == [tool_input["command"] for _, tool_input, _ in asked.asked] == commands
+    assert [error for error in errors_of(messages) if "no" in error] == errors_of(messages)
+    assert len(errors_of(messages)) == 1
+    session.ask(script(Text("and on"))).result()
