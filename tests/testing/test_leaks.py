@@ -85,7 +85,8 @@ def test_child_is_found_alive_and_dead() -> None:
     """A child is a leak with its command line while it runs, and as a zombie until somebody waits for it."""
     before = snapshot()
     child = subprocess.Popen(IDLE, stdin=subprocess.PIPE)
-    assert f"child {child.pid}: {' '.join(IDLE)}" in leaks.leaks(before)
+    # In the middle of its start it has no command line.
+    wait_until(lambda: f"child {child.pid}: {' '.join(IDLE)}" in leaks.leaks(before))
     assert child.stdin is not None
     child.stdin.close()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
