@@ -53,7 +53,6 @@ class Standby:
         "_held",
         "_lead",
         "_leader",
-        "_leading",
         "_left",
         "_letting",
         "_may_overtake",
@@ -61,12 +60,13 @@ class Standby:
         "_recalled",
         "_ring",
         "_standing",
+        "leading",
     )
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._lead = threading.Lock()  # held by who leads
-        self._leading, self._leader = False, 0  # whether somebody does, and which thread did last
+        self.leading, self._leader = False, 0  # whether somebody does, and which thread did last
         self._letting = False  # whether the reader waits for that one to leave
         self._standing = False  # whether the reader stands by and nobody has left anything to it
         self._held: bytes | None = None  # what who leads deals with, until the pipe is asked for again
@@ -107,11 +107,11 @@ class Standby:
         here = threading.get_ident()
         try:
             # Between this look and the lock nothing is called, so that no thread comes between.
-            if self._leading or self._letting:
+            if self.leading or self._letting:
                 return
             with self._lead:
                 try:
-                    self._leading, self._leader, self._may_overtake = True, here, may_overtake
+                    self.leading, self._leader, self._may_overtake = True, here, may_overtake
                     self._read_for(waits, take, seconds)
                 except BaseException as error:
                     self._standing = False
@@ -120,7 +120,7 @@ class Standby:
                     if not isinstance(error, OSError):  # else the reader meets it, too
                         raise
                 finally:
-                    self._leading, self._held = False, None
+                    self.leading, self._held = False, None
         finally:
             if self._over:
                 self.close()
@@ -140,7 +140,7 @@ class Standby:
 
     def leave(self) -> None:
         """Leave all to the reader if this thread leads: a signal handler runs in it, and is going to wait."""
-        if self._leading and self._leader == threading.get_ident():
+        if self.leading and self._leader == threading.get_ident():
             self._standing = False
             with contextlib.suppress(ValueError, OSError):
                 self._epoll.modify(self._fd, 0)  # it may be inside of its wait, and would read when it goes on

@@ -275,7 +275,8 @@ class Calls:
         if self.pending.pop(reply.request_id) is None:
             return False
         reply._settle(AbortedError("the request was given up", reason="cancelled"))
-        if reply._ticket is not None and self._writer.withdraw(reply._ticket):
+        begin = envelope.request(reply.request_id, b"")
+        if reply._ticket is not None and self._writer.withdraw(reply._ticket, begin):
             return True  # never written: there is nothing to withdraw
         if self._knows_cancel():
             with contextlib.suppress(OSError):  # a program that is gone has forgotten the request by itself

@@ -169,8 +169,11 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        if os.getpid() != self._owner or self.reader.standby is not None:
+        if os.getpid() != self._owner:
             self.check_owner()
+        standby = self.reader.standby
+        if standby is not None and standby.leading:
+            standby.leave()
         error = self._error
         if error is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback

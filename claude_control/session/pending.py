@@ -3,6 +3,7 @@
 import copy
 import os
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from claude_control.deadline import Deadline, Waiter, wait_lock
@@ -98,15 +99,33 @@ class PendingReplies:
         """Take an entry out; None if it is gone, or never was."""
         return self._waiting.pop(request_id, None)
 
+    def settle(self, frames: Iterable[dict[str, Any]]) -> int:
+        """Hand answers to those who wait for them, up to the first frame that is more, or nothing of the kind.
+
+        Returns how many it were. Called by the reader: nearly all answers go this way, the others by `resolve`.
+        """
+        count = 0
+        for frame in frames:
+            body = frame.get("response")
+            if body.__class__ is not dict or len(body) > PLAIN_FIELDS:
+                break
+            request_id = body.get("request_id")
+            entry = self._waiting.pop(request_id, None) if request_id.__class__ is str else None
+            if entry is None:
+                break
+            entry._outcome = frame  # as `_settle` does
+            for waiter in tuple(entry._waiters):
+                waiter.release()
+            count += 1
+        return count
+
     def resolve(self, request_id: str, answer: dict[str, Any]) -> bool:
         """Hand an answer to whoever waits for it; an answer that nobody waits for is counted. Called by the reader."""
         entry = self._waiting.pop(request_id, None)
         if entry is None:
             self.late += 1
             return False
-        entry._outcome = answer  # as `_settle` does
-        for waiter in tuple(entry._waiters):
-            waiter.release()
+        entry._settle(answer)
         return True
 
     def fail_all(self, error: Exception) -> None:

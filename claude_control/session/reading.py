@@ -1,6 +1,6 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from claude_control import log
@@ -9,6 +9,7 @@ from claude_control.process.pipes import READ_BYTES, WAITING_BYTES
 from claude_control.process.standby import Standby
 from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.session.inbox import PART_BYTES, Item, MessageRun, One, Run
+from claude_control.session.pending import PendingReplies
 from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine, cut
 from claude_control.wire.messages import BadLine, Message, OversizedLine, decode, decode_all
 
@@ -48,7 +49,7 @@ class Reader:
         deliver: Callable[[list[Item]], None],
         control: Callable[[str, dict[str, Any]], None],
         lost_control: Callable[[LongLine], None],
-        pending: Sized,
+        pending: PendingReplies,
     ) -> None:
         self._transport = transport
         self._splitter = LineSplitter(max_line_bytes)
@@ -199,15 +200,19 @@ class Reader:
         That takes a quarter of the time less than line by line.
         """
         kind = next((kind for kind, begin in _LONE.items() if block.startswith(begin)), "")
-        parts = cut(block, len(block), _LONE[kind], whole) if kind else []
-        exact = kind == "control_request"
-        frames = self._decoder.decode_block(block, parts[0][1], exact=exact) if parts else None
-        if frames is None or [frame.get("type") for frame in frames].count(kind) < len(frames):
+        ends = block.count(b"\n", whole)
+        if not kind or block.count(b"\n" + _LONE[kind], whole) < ends:
+            return False
+        asks = kind == "control_request"
+        frames = self._decoder.decode_block(block, ends + 1, exact=asks)
+        if frames is None or [frame["type"] for frame in frames].count(kind) < len(frames):
             return False  # or it has the key "type" twice
         if self._items:
             self._hand_over()
         self.frames += len(frames)
-        for number, frame in enumerate(frames):
+        done = 0 if asks else self._pending.settle(frames)
+        self._singles += done
+        for number, frame in enumerate(frames[done:], done):
             if not self._did_control(frame):
                 self._items += self._bad_line(block.split(b"\n")[number])
         return True
@@ -254,8 +259,11 @@ class Reader:
     def _did_control(self, frame: dict[str, Any]) -> bool:
         """Deal with a control frame; False if it is nested so deeply, about 1000 levels, that it cannot be."""
         self._singles += 1
+        kind = frame["type"]
+        if kind == "control_response" and self._pending.settle((frame,)):
+            return True
         try:
-            self._control(frame["type"], frame)
+            self._control(kind, frame)
         except RecursionError:
             return False
         return True

@@ -28,15 +28,18 @@ LINGER = 1.0
 
 
 class Ticket(Latch):
-    """A line that waits for the writer thread, and whether that is over: `error` says then why it is not written."""
+    """A line that waits for the writer thread, and whether that is over: `error` says then why it is not written.
 
-    __slots__ = ("begun", "error", "line", "on_error")
+    More lines may join it that are written with it (`grows`) while it waits.
+    """
+
+    __slots__ = ("begun", "error", "grows", "line", "on_error")
 
     def __init__(self, line: bytes, on_error: Callable[[OSError], object] | None = None) -> None:
         self._is_set, self._waiters = False, []  # as super() does, which takes longer
         self.line = line
         self.on_error = on_error
-        self.begun = False
+        self.begun = self.grows = False
         self.error: OSError | None = None
 
     def wait_for_write(self, deadline: Deadline) -> bool:
@@ -92,10 +95,10 @@ class Writer:
         """Hand a line over; returns None if it is written already, or kept, else the ticket to wait for.
 
         With `direct=False` (the reader, timers) this thread writes nothing itself; with `gather` it leaves its line for
-        the writer thread to write with others, if that can be. `wanted` is asked when no other line can come before
-        this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads. Who must know
-        whether the line goes out, even if struck from outside in here, brings a `ticket`, lets the thread write it, and
-        asks `has`. Where `follows()`, asked under the lock, says so, a short line is kept to be written with the next
+        the writer thread to write with others, if that can be: they have one ticket, and the `on_error` of the first.
+        `wanted` is asked when no other line can come before this one any more. Raises `Unwanted` if it says no, OSError
+        when the program no longer reads. Who must know whether the line goes out, even if struck from outside in here,
+        brings a `ticket`, lets the thread write it, and asks `has`. Where `follows()`, asked under the lock, says so, a short line is kept to be written with the next
         one; whoever makes that untrue calls `release` then.
         """
         with self._lock:
@@ -108,7 +111,9 @@ class Writer:
             if self._kept:
                 self._write_kept(direct)
             try_write = self._try_write if direct and not self._queue and len(line) <= PIPE_BUF else None
-            if try_write is not None and not (gather and (self._thread or self._has_thread())) and try_write(line):
+            if gather and (self._thread or self._has_thread()):
+                return self._gather(line, on_error)
+            if try_write is not None and try_write(line):
                 self.bytes_written += len(line)
                 return None
             ticket = ticket or Ticket(line, on_error)
@@ -132,11 +137,18 @@ class Writer:
         with self._lock:
             return ticket.begun or ticket in self._queue
 
-    def withdraw(self, ticket: Ticket) -> bool:
-        """Take a line back; False if it is being written, has been, or has failed."""
+    def withdraw(self, ticket: Ticket, begin: bytes = b"") -> bool:
+        """Take a line back; False if it is being written, has been, or has failed.
+
+        Of lines with one ticket it is the one that begins with `begin`.
+        """
         with self._lock:
             if ticket.begun or ticket not in self._queue:
                 return False
+            rest = [line for line in ticket.line.splitlines(keepends=True) if not line.startswith(begin)]
+            if rest:
+                ticket.line = b"".join(rest)
+                return True
             self._queue.remove(ticket)
             ticket.error = BrokenPipeError("the line was taken back")
             ticket.set()  # nobody waits for it any longer
@@ -217,6 +229,17 @@ class Writer:
             self._kept = b""
             raise
         self._kept = b""
+
+    def _gather(self, line: bytes, on_error: Callable[[OSError], object] | None) -> Ticket:
+        """Add a line to the last ticket if it waits and grows, or to the queue as one that does."""
+        last = self._queue[-1] if self._queue else None
+        if last is not None and last.grows and not last.begun and len(last.line) + len(line) <= PIPE_BUF:
+            last.line += line
+            return last
+        ticket = Ticket(line, on_error)
+        ticket.grows = True
+        self._enqueue(ticket)
+        return ticket
 
     def _enqueue(self, ticket: Ticket) -> None:
         if self._thread is None:

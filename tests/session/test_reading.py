@@ -61,7 +61,7 @@ def all_read(
         deliver=items.extend,
         control=control or (lambda kind, frame: controls.append((kind, frame, len(items)))),
         lost_control=lambda line: None,
-        pending=(),
+        pending=PendingReplies(),
     )
     reader.run()
     return reader, items, controls
