@@ -98,8 +98,8 @@ class Writer:
         the writer thread to write with others, if that can be: they have one ticket, and the `on_error` of the first.
         `wanted` is asked when no other line can come before this one any more. Raises `Unwanted` if it says no, OSError
         when the program no longer reads. Who must know whether the line goes out, even if struck from outside in here,
-        brings a `ticket`, lets the thread write it, and asks `has`. Where `follows()`, asked under the lock, says so, a short line is kept to be written with the next
-        one; whoever makes that untrue calls `release` then.
+        brings a `ticket`, lets the thread write it, and asks `has`. Where `follows()`, asked under the lock, says so, a
+        short line is kept to be written with the next one; whoever makes that untrue calls `release` then.
         """
         with self._lock:
             if self._closed is not None:
@@ -145,10 +145,11 @@ class Writer:
         with self._lock:
             if ticket.begun or ticket not in self._queue:
                 return False
-            rest = [line for line in ticket.line.splitlines(keepends=True) if not line.startswith(begin)]
+            lines = ticket.line.splitlines(keepends=True)
+            rest = [line for line in lines if not line.startswith(begin)]
             if rest:
                 ticket.line = b"".join(rest)
-                return True
+                return len(rest) < len(lines)
             self._queue.remove(ticket)
             ticket.error = BrokenPipeError("the line was taken back")
             ticket.set()  # nobody waits for it any longer
