@@ -45,5 +45,5 @@ class Door:
                 return False
         elif frame["type"] != "control_response" or not is_echo(frame):
             return False
-        self._reader.count_one(chunk)
+        self._reader.count_read(chunk)
         return True

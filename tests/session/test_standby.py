@@ -329,7 +329,7 @@ class Doorstep:
         """Return what stands for a frame."""
         return {"type": "control_request", "chunk": chunk}
 
-    def count_one(self, chunk: bytes) -> None:
+    def count_read(self, chunk: bytes) -> None:
         """Count nothing."""
 
     def control(self, _kind: str, frame: dict[str, Any]) -> None:
