@@ -51,10 +51,10 @@ class _Open:
         inherited, self.by_number = self.by_number, {}
         for fd, reference in inherited.items():
             descriptor = reference()
-            if descriptor is not None and descriptor.fd == fd:
+            if descriptor is not None:  # else another thread was about to close it, who is not here
                 descriptor.fd = -1
-                with contextlib.suppress(OSError):
-                    os.close(fd)
+            with contextlib.suppress(OSError):
+                os.close(fd)
 
 
 _open = _Open()
