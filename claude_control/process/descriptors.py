@@ -1,7 +1,9 @@
 """File descriptors with one owner each: closed once, never under somebody who uses them, and in forked children."""
 
+import contextlib
 import os
 import warnings
+import weakref
 
 from claude_control.process import forks
 
@@ -16,13 +18,14 @@ class Descriptor:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.owner = os.getpid()
-        forks.on_fork_in_child(self._abandon)
+        _open.by_number[fd] = weakref.ref(self)
 
     def close(self) -> None:
         """Close it; idempotent, and nothing in a forked child, where it has been closed already."""
         with forks.steady():
             fd, self.fd = self.fd, -1
             if fd >= 0:
+                _open.by_number.pop(fd, None)  # first: closed, it may be somebody else's at once
                 os.close(fd)
 
     def __del__(self) -> None:
@@ -31,14 +34,30 @@ class Descriptor:
             warnings.warn(f"descriptor {self.fd} was never closed", ResourceWarning, source=self, stacklevel=1)
             self.close()
 
-    def _abandon(self) -> None:
-        # Runs in a forked child: no lock, and the parent's descriptor is not touched.
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {'closed' if self.fd < 0 else self.fd}>"
+
+
+class _Open:
+    """The descriptors that are open, for forked children: one entry here costs less than one there for each."""
+
+    def __init__(self) -> None:
+        # Weakly, because what nobody holds is closed; an entry goes with the close.
+        self.by_number: dict[int, weakref.ref[Descriptor]] = {}
+        forks.on_fork_in_child(self._abandon)
+
+    def _abandon(self) -> None:
+        # Runs in a forked child: no lock, and the parent's descriptors are not touched.
+        inherited, self.by_number = self.by_number, {}
+        for fd, reference in inherited.items():
+            descriptor = reference()
+            if descriptor is not None:  # else another thread was about to close it, who is not here
+                descriptor.fd = -1
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+
+_open = _Open()
 
 
 def pipe() -> tuple[Descriptor, Descriptor]:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from claude_control.errors import OptionsError
 from claude_control.options import Options
@@ -29,7 +29,8 @@ ENTRYPOINT = "sdk-py"
 """What we say we are. Any unknown name adds an agent and its description to each request (all three measured
 programs)."""
 
-_read_before: tuple[dict[bytes, bytes], dict[str, str]] = ({}, {})  # what was in os.environ, as bytes and as texts
+# What was in os.environ, as bytes, and what of it is passed on, as texts.
+_read_before: tuple[dict[bytes, bytes], dict[str, str]] = ({}, {})
 
 _READS_STATE = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
 _STREAM_CLOSE = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"
@@ -40,25 +41,26 @@ def build_environment(options: Options, parent: Mapping[str, str], *, marker: st
 
     `marker` is what the orphan guard knows the session's processes by; nothing in `options` changes it.
     """
-    made: dict[str, str | None] = {**_texts(parent)}
-    for name in OUTER_SESSION.intersection(made):
-        del made[name]
-    made |= {"CLAUDE_CODE_ENTRYPOINT": ENTRYPOINT, _READS_STATE: "1"}
+    made = {**_inherited(parent), "CLAUDE_CODE_ENTRYPOINT": ENTRYPOINT, _READS_STATE: "1"}
     if options.enable_file_checkpointing:
         made["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"] = "true"
     if options.cwd is not None:
         made["PWD"] = os.path.abspath(os.fspath(options.cwd))  # as a shell spells it; programs allow that spelling too
-    made |= options.env
+    for name, value in options.env.items():
+        if value is None:
+            made.pop(name, None)
+        else:
+            made[name] = value
     if options.client_app is not None:
         made["CLAUDE_AGENT_SDK_CLIENT_APP"] = options.client_app
     made.pop(MARKER_VARIABLE, None)
     if marker is not None:
         made[MARKER_VARIABLE] = marker
-    return {name: value for name, value in made.items() if value is not None}
+    return made
 
 
-def _texts(parent: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the variables of the parent, as they are now.
+def _inherited(parent: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of the parent, as they are now, but for what an outer session put there.
 
     os.environ decodes each of them whenever it is read, which took a tenth of the processor time of an open(): while
     the bytes that it keeps are the same, so are the texts.
@@ -66,13 +68,17 @@ def _texts(parent: Mapping[str, str]) -> Mapping[str, str]:
     global _read_before
     raw = getattr(parent, "_data", None) if parent is os.environ else None  # not promised, so there may be none
     if type(raw) is not dict:
-        return parent
+        return _without_outer(parent.items())
     known, texts = _read_before
     if raw != known:
         known = raw.copy()
-        texts = {os.fsdecode(name): os.fsdecode(value) for name, value in known.items()}
+        texts = _without_outer((os.fsdecode(name), os.fsdecode(value)) for name, value in known.items())
         _read_before = known, texts
     return texts
+
+
+def _without_outer(variables: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return {name: value for name, value in variables if name not in OUTER_SESSION}
 
 
 def initialize_timeout(options: Options, environ: Mapping[str, str]) -> float | None:

@@ -30,6 +30,9 @@ reader waits less often for the interpreter (an eighth of the time of lines of 2
 WAITING_BYTES = 4 * 1024
 """How much is read at once where the read may have to wait: its buffer is held meanwhile, by every idle session."""
 
+FIRST_BYTES = 16 * 1024
+"""How much is read at first: the answer to the handshake, of some 8 KiB, comes whole then."""
+
 PIPE_BYTES = 1024 * 1024
 """How much the pipe is made to hold once a read comes back full: the program then waits for us less often."""
 
@@ -105,7 +108,7 @@ class OutputPipe:
         self._closing = False
         self._over = False  # the end has been reported once, and it is final
         self._may_grow = self._may_stand = True
-        self._size = WAITING_BYTES
+        self._size = FIRST_BYTES
         self._outlived = False  # the program has ended, and somebody else holds the pipe
         self._woken = False  # a byte of ours is among the output, or about to be
         self._drain_until: float | None = None  # set when that is noticed
@@ -206,10 +209,10 @@ class OutputPipe:
         size = self._size
         data = os.read(self._end.fd, size)
         # After that much, more is on its way, and the next read hardly waits.
-        self._size = READ_BYTES if len(data) >= min(size, READ_BYTES // 8) else WAITING_BYTES
+        self._size = READ_BYTES if len(data) >= (size if size < READ_BYTES else READ_BYTES // 8) else WAITING_BYTES
         if len(data) >= READ_BYTES and data.find(b"\n", 0, READ_BYTES) < 0:
             self._size = LONG_BYTES
-        if self._may_grow and len(data) >= READ_BYTES - WAITING_BYTES:
+        if self._may_grow and len(data) >= READ_BYTES - FIRST_BYTES:
             self._may_grow = False
             _enlarge(self._end.fd)
         return data

@@ -41,7 +41,7 @@ class Gate:
     def _learn(self, program: Program) -> None:
         self.program = program
         if self.ready:
-            self._known = frozenset(version for version in MEASURED if program.knows(version))
+            self._known = frozenset(MEASURED[: MEASURED.index(program.measured) + 1])
 
     @property
     def knows_cancel(self) -> bool:

@@ -294,8 +294,9 @@ def _shake_hands(connection: Connection, handshake: PendingReply[InitializeReply
         raise _initialize_error(f"the program refused the handshake: {error.text}", connection) from error
     except ClaudeControlError as error:
         raise _initialize_error(f"the handshake failed: {error}", connection) from error
-    connection.conversation.router.modern = connection.reader.messages_late = reply.program.modern
-    connection.gate.open(reply.program)
+    program = reply.program
+    connection.conversation.router.modern = connection.reader.messages_late = program.modern
+    connection.gate.open(program)
     return reply
 
 

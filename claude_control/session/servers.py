@@ -62,8 +62,9 @@ class ToolServers:
         self._connections: dict[str, tuple[Any, Any]] = {}  # each with the server as it was given
         self._late_before = 0
         self._over: str | None = None
-        self._lasting = tuple(in_process(servers))  # those of the options are there as long as the session
-        for name, server in in_process(servers).items():
+        given = in_process(servers)
+        self._lasting = tuple(given)  # those of the options are there as long as the session
+        for name, server in given.items():
             self._connect(name, server)
 
     def receive(self, request: MCPMessage) -> None:

@@ -71,8 +71,7 @@ class Writer:
         # Guards the eight below; held over one non-blocking write at most. Taken by itself, never by way of the
         # condition, whose __enter__ is Python: Ctrl-C could land in there with the lock taken, and it would stay so.
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self._resting = False  # whether the thread waits for it
+        self._resting: threading.Condition | None = None  # what the thread waits for while there is nothing to write
         self._queue: deque[Ticket] = deque()
         self._kept = b""  # lines to be written with the next one
         self._kept_on_error: Callable[[OSError], object] | None = None
@@ -202,7 +201,8 @@ class Writer:
             self._queue = deque(ticket for ticket in self._queue if ticket.begun)
             for ticket in dropped:
                 ticket.error = error  # under the lock: who cannot withdraw it any more must see why
-            self._changed.notify_all()
+            if self._resting is not None:
+                self._resting.notify()
         for ticket in dropped:
             ticket.finish(error)
 
@@ -248,9 +248,9 @@ class Writer:
         if self._thread is None:
             self._start_thread()
         self._queue.append(ticket)
-        if self._resting:
-            self._changed.notify()
-            self._resting = False  # once is enough, and not before that: who is struck in between has told nobody
+        if self._resting is not None:
+            self._resting.notify()
+            self._resting = None  # once is enough, and not before that: who is struck in between has told nobody
 
     def _has_thread(self) -> bool:
         with contextlib.suppress(BrokenPipeError):
@@ -269,7 +269,8 @@ class Writer:
         self._thread = thread
 
     def _run(self) -> None:
-        while (ticket := self._next()) is not None:
+        changed = threading.Condition(self._lock)
+        while (ticket := self._next(changed)) is not None:
             error = self._write(ticket.line)
             with self._lock:
                 self._queue.popleft()
@@ -288,16 +289,16 @@ class Writer:
             return BrokenPipeError(f"the line could not be written: {error!r}")
         return None
 
-    def _next(self) -> Ticket | None:
+    def _next(self, changed: threading.Condition) -> Ticket | None:
         """Return the next line to write; what can be written without waiting is written in here. None at the end."""
         while True:
             with self._lock:
                 if self._thread is not threading.current_thread():
                     return None  # Ctrl-C struck while it was being started, so that nobody knows of it
                 if not self._queue and self._closed is None:
-                    self._resting = True
-                    self._changed.wait(LINGER)
-                    self._resting = False
+                    self._resting = changed
+                    changed.wait(LINGER)
+                    self._resting = None
                 if not self._queue:
                     self._thread = None
                     return None

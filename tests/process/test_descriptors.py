@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from claude_control.process import descriptors
 from claude_control.process.descriptors import Descriptor, pipe
 
 
@@ -41,3 +42,14 @@ def test_dropped_descriptor_is_closed_with_a_warning() -> None:
     with pytest.warns(ResourceWarning, match=f"descriptor {reading} was never closed"):
         del descriptor
     assert not is_open(reading)
+
+
+def test_closed_descriptors_are_forgotten() -> None:
+    """What is noted for forked children goes with the close, whoever closes it."""
+    noted = set(descriptors._open.by_number)
+    reading, writing = pipe()
+    assert set(descriptors._open.by_number) - noted == {reading.fd, writing.fd}
+    reading.close()
+    with pytest.warns(ResourceWarning, match="never closed"):
+        del writing
+    assert set(descriptors._open.by_number) == noted

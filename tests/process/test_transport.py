@@ -260,6 +260,18 @@ def test_pipe_grows_once_a_read_comes_back_full(text: str, sizes: list[int]) -> 
         assert [len(transport.read()) // 1024 for _ in sizes] == sizes
 
 
+def test_first_read_takes_the_whole_answer() -> None:
+    """What the program answers first comes in one read; after that a read that may wait asks for little."""
+    told: list[bytes] = []
+    code = "import os; x = b'x' * 12288; os.write(1, x); os.read(0, 1); os.write(1, x + x); os.write(2, b'.')"
+    with running(python(code), on_stderr=told.append) as transport:
+        assert len(transport.read()) == 12288
+        transport.write(b".")
+        wait_until(lambda: told)
+        assert len(transport.read()) == pipes.WAITING_BYTES
+        assert len(read_all(transport)) == 24576 - pipes.WAITING_BYTES
+
+
 def test_readable_tells_whether_a_read_would_wait() -> None:
     """It says so for what is there now, and not for a program that is silent, has ended, or whose pipe is closed."""
     with running(["/bin/cat"]) as transport:
