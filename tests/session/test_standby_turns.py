@@ -225,7 +225,12 @@ def test_deltas_that_come_together_are_read_together(
     session = open_scripted(scripted_cli(prompts=[[*streaming(40), *steps, reply("done")]] * 40))
     reader, chunks, turns = session._live().reader, list[bytes](), 0
     original = reader.count_read
-    monkeypatch.setattr(reader, "count_read", lambda chunk: (chunks.append(chunk), original(chunk)))
+
+    def count_read(chunk: bytes) -> None:
+        chunks.append(chunk)
+        original(chunk)
+
+    monkeypatch.setattr(reader, "count_read", count_read)
     reader._doubt = 0
 
     def read_some() -> bool:

@@ -192,7 +192,7 @@ def test_one_of_the_lines_with_a_ticket_can_be_taken_back(pipe: Pipe) -> None:
     assert begun(pipe.put(LONG))
     tickets = [pipe.writer.put(b"%d-line\n" % number, gather=True) for number in range(3)]
     ticket = tickets[0]
-    assert ticket is tickets[1] is tickets[2] is not None
+    assert ticket is not None and ticket is tickets[1] is tickets[2]
     assert pipe.writer.withdraw(ticket, b"1-")
     assert not pipe.writer.withdraw(ticket, b"1-"), "it is gone"
     assert pipe.transport.take(len(LONG) + 14) == LONG + b"0-line\n2-line\n"
