@@ -14,35 +14,48 @@ from claude_control.records import define
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
 
-__all__ = ["Answers", "OpenRequest"]
+__all__ = ["Answers", "Handler", "OpenRequest"]
 
 REMEMBERED = 100
 """How many answered requests are known again when the program lists them: it had not read our answers yet."""
 
 
 @define(eq=False)
-class OpenRequest:
-    """A request of the program that waits for our answer.
+class Handler:
+    """How the requests of one kind are answered; one for all of them, for many may wait at the same time.
 
-    `denial` is what is written for it when it fails or runs out of time. It is itself the work that is handed to a
-    thread: `begin` is called with it, and finds in `about` what is asked.
+    `begin` starts on a request, on a thread of the pool. `denial` makes what is written for one that fails, runs out of
+    time, or is open when the session closes.
     """
+
+    function: Any
+    """The user's; None where nobody can be asked."""
+    begin: Callable[["OpenRequest"], None]
+    denial: Callable[["OpenRequest", str], dict[str, Any]]
+    asks_person: bool = False
+
+
+@define(eq=False)
+class OpenRequest:
+    """A request of the program that waits for our answer; it is itself the work that is handed to a thread."""
 
     request_id: str
     signal: AbortSignal
-    denial: Callable[[str], dict[str, Any]]
-    asks_person: bool = False
-    function: Any = None
-    """The user's, for logs."""
+    handler: Any
+    """A `Handler`, of a kind that is its own business."""
+    asked: Any = None
+    """What is asked."""
     row: Any = None
     """The row in which it waits for its turn, if in any."""
-    begin: Callable[["OpenRequest"], None] | None = None
-    about: Any = None
 
     def __call__(self) -> None:
         """Begin to answer it; on a thread of the pool."""
-        if self.begin is not None:
-            self.begin(self)
+        self.handler.begin(self)
+
+    def denial(self, text: str) -> dict[str, Any]:
+        """Return what is written for it when it fails, for this reason."""
+        made: dict[str, Any] = self.handler.denial(self, text)
+        return made
 
 
 class Answers:
@@ -137,7 +150,7 @@ class Answers:
     @property
     def waiting_for_person(self) -> bool:
         """Whether a question to a person is open: a permission, an elicitation, a dialog."""
-        return any(request.asks_person for request in list(self._open.values()))
+        return any(request.handler.asks_person for request in list(self._open.values()))
 
     def __len__(self) -> int:
         return len(self._open)

@@ -12,7 +12,7 @@ import contextlib
 import copy
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claude_control import log
@@ -45,7 +45,6 @@ from claude_control.session.writer import Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import LongLine
 from claude_control.wire.hooks import Hook
-from claude_control.wire.inbound import read_request
 from claude_control.wire.requests import Request
 from claude_control.wire.support import Program
 
@@ -102,7 +101,7 @@ class Connection:
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.reader = self.calls.reader = self._make_reader()
-        self.pool.door = Door(self.reader, self._control)
+        self.pool.door = Door(self.reader, self._ask)
         self.conversation = Conversation(
             router,
             inbox_bytes=options.inbox_bytes,
@@ -160,6 +159,7 @@ class Connection:
             self.transport,
             max_line_bytes=self.options.max_line_bytes,
             deliver=self._deliver,
+            ask=self._ask,
             control=self._control,
             lost_control=self._lost_control,
             pending=self.calls.pending,
@@ -339,6 +339,9 @@ class Connection:
         self.prompting.write_from_reader(self.conversation.deliver(items))
         self.prompting.mend()
 
+    def _ask(self, frames: Iterable[dict[str, Any]]) -> None:
+        self.callbacks.receive(frames)
+
     def _control(self, kind: str, frame: dict[str, Any]) -> None:
         if kind == "control_response":
             request_id = envelope.answered(frame)
@@ -346,10 +349,6 @@ class Connection:
                 if len(frame["response"]) > PLAIN_FIELDS:
                     self.callbacks.resume(frame)
                 self.calls.pending.resolve(request_id, frame)
-        elif kind == "control_request":
-            request = read_request(frame)
-            if request is not None:
-                self.callbacks.start(request)
         elif isinstance(frame.get("request_id"), str):
             self.answers.cancel(frame["request_id"])
 

@@ -13,7 +13,7 @@ from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.log import error_text
 from claude_control.records import frozen
-from claude_control.session.answers import OpenRequest
+from claude_control.session.answers import Handler, OpenRequest
 from claude_control.session.limits import TimeLimit
 from claude_control.session.running import Runner, name_of
 from claude_control.wire.hook_answers import answer_hook, needed_program
@@ -37,6 +37,14 @@ class HookContext:
     session: Any = attrs.field(repr=False)
 
 
+@attrs.define(eq=False)
+class _Callback(Handler):
+    """One of the user's hooks."""
+
+    hook: Hook = attrs.field(kw_only=True)
+    limit: TimeLimit | None = attrs.field(kw_only=True)
+
+
 class Hooks:
     """Answers every `hook_callback` request of one session."""
 
@@ -52,56 +60,57 @@ class Hooks:
     ) -> None:
         self._runner = runner
         self._answers = runner.answers
-        self._hooks = hooks
         self._session = session  # returns the Session, or None when it was dropped
         self._stopping = stopping  # called before an answer that ends the turn is written
         self._require = require  # raises NotSupportedError if the program is too old for what is named
         self._allow_bypass = allow_bypass
-        self._denials = {name: partial(failed_hook, hook) for name, hook in hooks.items()}
         self._rows = Rows()
-        self._limits = {
-            name: TimeLimit(hook.timeout, self._answers.is_open, partial(self._timed_out, hook))
-            for name, hook in hooks.items()
-            if hook.timeout is not None
-        }
+        self._callbacks = {name: self._callback(hook) for name, hook in hooks.items()}
+        # Of what is registered by nobody: only an answer without an opinion is safe on every program.
+        self._unknown = Handler(None, self._run, lambda _request, _text: {})
 
-    def start(self, request: HookCallback) -> None:
-        """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
-        hook = self._hooks.get(request.callback_id)
-        if hook is None:  # registered by nobody: only an answer without an opinion is safe on every program
-            _log.warning("hook.unknown", callback_id=request.callback_id)
-            unknown = self._runner.open(request.request_id, None, lambda _text: {})
-            if unknown is not None:
-                self._answers.answer(unknown, {})
-            return
-        open_request = self._runner.open(request.request_id, hook.function, self._denials[request.callback_id])
+    def _callback(self, hook: Hook) -> _Callback:
+        timed_out = partial(self._timed_out, hook)
+        limit = None if hook.timeout is None else TimeLimit(hook.timeout, self._answers.is_open, timed_out)
+        return _Callback(
+            hook.function, self._run, lambda _request, text: failed_hook(hook, text), hook=hook, limit=limit
+        )
+
+    def start(self, request: HookCallback) -> Callable[[], None] | None:
+        """Begin to answer a request; returns what is to run on the pool, if anything. Called by the reader."""
+        callback = self._callbacks.get(request.callback_id)
+        open_request = self._runner.open(request.request_id, callback or self._unknown, request)
         if open_request is None:
-            return
-        # What happens once is told to each callback with the same input; the request's own id may differ (2.1.332).
-        row = None if hook.row is None else (hook.row, _text_of(request.input))
-        asked = time.monotonic()
-        open_request.row, limit = row, self._limits.get(request.callback_id)
-        if limit is not None:
-            limit.start(open_request, asked)
+            return None
+        if callback is None:
+            _log.warning("hook.unknown", callback_id=request.callback_id)
+            self._answers.answer(open_request, {})
+            return None
+        asked, row = time.monotonic(), callback.hook.row
+        if row is not None:
+            # What happens once is told to each callback with the same input; the request's own id may differ (2.1.332).
+            open_request.row = row, _text_of(request.input)
+        if callback.limit is not None:
+            callback.limit.start(open_request, asked)
         if row is None:
-            self._runner.submit(open_request, self._run, (hook, request))
-        elif self._rows.add(row, Waiting(hook, request, open_request, asked)):
-            self._runner.pool.submit(lambda: self._run_row(row))
+            return open_request
+        is_first = self._rows.add(open_request.row, Waiting(open_request, asked))
+        return partial(self._run_row, open_request.row) if is_first else None
 
     def end(self) -> None:
         """Stop the clocks."""
-        for limit in self._limits.values():
-            limit.end()
+        for callback in self._callbacks.values():
+            if callback.limit is not None:
+                callback.limit.end()
 
     def _run_row(self, row: Hashable) -> None:
         while (waiting := self._rows.next(row)) is not None:
-            waiting.open_request.about = waiting.hook, waiting.request
             self._run(waiting.open_request)
 
     def _run(self, open_request: OpenRequest) -> None:
         if not self._answers.is_open(open_request):
             return
-        hook, request = open_request.about
+        hook, request = open_request.handler.hook, open_request.asked
         context = HookContext(open_request.signal, hook.event, self._session())
         try:
             # Nobody else has the input, nor looks at it afterwards.
@@ -114,7 +123,7 @@ class Hooks:
         except (
             BaseException
         ) as error:  # an unanswered request hangs the turn: SystemExit and KeyboardInterrupt fail too
-            _log.warning("hook.failed", function=name_of(open_request.function), error=error_text(error))
+            _log.warning("hook.failed", function=name_of(hook.function), error=error_text(error))
             failed = failed_hook(hook, f"The {hook.event} hook failed: {error_text(error)}")
             self._note_end(hook, open_request, failed)
             self._answers.answer(open_request, failed)
@@ -132,7 +141,7 @@ class Hooks:
                 request, f"The {hook.event} hook did not answer within {hook.timeout:g} seconds."
             ):
                 _log.warning(
-                    "hook.timed_out", hook_event=hook.event, function=name_of(request.function), seconds=hook.timeout
+                    "hook.timed_out", hook_event=hook.event, function=name_of(hook.function), seconds=hook.timeout
                 )
 
 
@@ -140,8 +149,6 @@ class Hooks:
 class Waiting:
     """A callback that waits for its turn."""
 
-    hook: Hook
-    request: HookCallback
     open_request: OpenRequest
     asked: float  # on the monotonic clock
 

@@ -98,8 +98,8 @@ class Writer:
         the writer thread to write with others, if that can be: they have one ticket, and the `on_error` of the first.
         `wanted` is asked when no other line can come before this one any more. Raises `Unwanted` if it says no, OSError
         when the program no longer reads. Who must know whether the line goes out, even if struck from outside in here,
-        brings a `ticket`, lets the thread write it, and asks `has`. Where `follows()`, asked under the lock, says so, a short line is kept to be written with the next
-        one; whoever makes that untrue calls `release` then.
+        brings a `ticket`, lets the thread write it, and asks `has`. Where `follows()`, asked under the lock, says so, a
+        short line is kept to be written with the next one; whoever makes that untrue calls `release` then.
         """
         with self._lock:
             if self._closed is not None:

@@ -8,7 +8,7 @@ import pytest
 
 from claude_control.abort import AbortSignal
 from claude_control.errors import OptionsError
-from claude_control.session.answers import REMEMBERED, Answers, OpenRequest
+from claude_control.session.answers import REMEMBERED, Answers, Handler, OpenRequest
 from tests.threads import together
 
 
@@ -28,9 +28,8 @@ class Wire:
 
     def open(self, request_id: str = "r1", **fields: Any) -> OpenRequest:
         """Add a request."""
-        made = OpenRequest(
-            request_id, AbortSignal(), denial=lambda text: {"behavior": "deny", "message": text}, **fields
-        )
+        handler = Handler(None, print, lambda _request, text: {"behavior": "deny", "message": text}, **fields)
+        made = OpenRequest(request_id, AbortSignal(), handler)
         assert self.answers.add(made)
         return made
 
@@ -120,7 +119,7 @@ def test_end_fires_every_signal(wire: Wire, deny: bool) -> None:
 def test_nothing_is_taken_after_the_end(wire: Wire) -> None:
     """A request that comes after the end is not taken, not answered, and counted as received."""
     wire.answers.end("exited", deny=False)
-    late = OpenRequest("r9", AbortSignal(), denial=lambda _text: {})
+    late = OpenRequest("r9", AbortSignal(), Handler(None, print, lambda _request, _text: {}))
     assert wire.answers.add(late) is False
     assert wire.answers.answer(late, {}) is False
     assert (wire.lines, len(wire.answers), wire.answers.received) == ([], 0, 1)

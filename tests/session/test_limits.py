@@ -9,12 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from claude_control.abort import AbortSignal
-from claude_control.session.answers import Answers, OpenRequest
+from claude_control.session.answers import Answers, Handler, OpenRequest
 from claude_control.session.limits import TimeLimit
 from tests.threads import LIVELOCKS_WHEN_TRACED, struck
 from tests.waiting import wait_until
 
 SECONDS = 0.05
+
+HANDLER = Handler(None, print, lambda _request, text: {"denied": text})
 
 
 class Book:
@@ -32,7 +34,7 @@ class Book:
 
     def ask(self, request_id: str) -> OpenRequest:
         """Open a request that has the limit."""
-        request = OpenRequest(request_id, AbortSignal(), lambda text: {"denied": text})
+        request = OpenRequest(request_id, AbortSignal(), HANDLER)
         assert self.answers.add(request)
         self.limit.start(request, time.monotonic())
         return request
@@ -61,12 +63,12 @@ def test_each_open_request_is_told_of_at_its_time(book: Book) -> None:
 def test_requests_that_are_over_are_not_kept(book: Book) -> None:
     """However many are answered, and however long the limit, nothing of them stays but a bounded number of entries."""
     limit = TimeLimit(3600, book.answers.is_open, book.expire)
-    held = OpenRequest("held", AbortSignal(), lambda text: {"denied": text})
+    held = OpenRequest("held", AbortSignal(), HANDLER)
     assert book.answers.add(held)
     limit.start(held, time.monotonic())  # the oldest one stays open all the time
     gone = []
     for number in range(1000):
-        request = OpenRequest(str(number), AbortSignal(), lambda text: {"denied": text})
+        request = OpenRequest(str(number), AbortSignal(), HANDLER)
         assert book.answers.add(request)
         limit.start(request, time.monotonic())
         book.answers.answer(request, {})
@@ -88,7 +90,7 @@ def test_many_open_requests_cost_a_look_each(book: Book) -> None:
         return True
 
     limit = TimeLimit(3600, is_open, book.expire)
-    requests = [OpenRequest(str(number), AbortSignal(), lambda text: {}) for number in range(5000)]
+    requests = [OpenRequest(str(number), AbortSignal(), HANDLER) for number in range(5000)]
     for request in requests:
         limit.start(request, time.monotonic())
     assert looks < 2 * len(requests)
@@ -118,7 +120,7 @@ def test_one_that_fails_keeps_no_other_from_being_told(book: Book) -> None:
         raise ValueError("broken")
 
     limit = TimeLimit(SECONDS, book.answers.is_open, expire)
-    requests = [OpenRequest(name, AbortSignal(), lambda text: {}) for name in "ab"]
+    requests = [OpenRequest(name, AbortSignal(), HANDLER) for name in "ab"]
     asked = time.monotonic()
     for request in requests:
         assert book.answers.add(request)
