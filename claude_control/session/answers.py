@@ -47,6 +47,8 @@ class OpenRequest:
     """What is asked."""
     row: Any = None
     """The row in which it waits for its turn, if in any."""
+    since: float = 0.0
+    """When it came, on the monotonic clock, if that matters."""
 
     def __call__(self) -> None:
         """Begin to answer it; on a thread of the pool."""
@@ -63,7 +65,9 @@ class Answers:
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write  # hands a line to the writer; may raise OSError when the program is gone
-        self._lock = threading.Lock()  # guards _open, _answered, _over and the two counts
+        # Guards _open, _answered, _over and `late`. The reader adds without it where no other entry is in the way: that
+        # is one step, and it looks then whether the end has come meanwhile.
+        self._lock = threading.Lock()
         self._open: dict[str, OpenRequest] = {}
         self._answered: deque[str] = deque(maxlen=REMEMBERED)
         self._over: str | None = None
@@ -76,12 +80,15 @@ class Answers:
 
     def add(self, request: OpenRequest) -> bool:
         """Note a request; False once the session is over. Called by the reader."""
+        self.received += 1
+        if self._open.setdefault(request.request_id, request) is not request:
+            with self._lock:  # nobody may take out the older one just now
+                self._open[request.request_id] = request
+        if self._over is None:
+            return True
         with self._lock:
-            self.received += 1
-            if self._over is not None:
-                return False
-            self._open[request.request_id] = request
-        return True
+            self._open.clear()
+        return False
 
     def knows(self, request_id: str) -> bool:
         """Tell whether a request is open here, or was answered so lately that the program may not have read it."""

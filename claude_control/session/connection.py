@@ -12,7 +12,7 @@ import contextlib
 import copy
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claude_control import log
@@ -101,7 +101,7 @@ class Connection:
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.reader = self.calls.reader = self._make_reader()
-        self.pool.door = Door(self.reader, self._ask)
+        self.pool.door = Door(self.reader)
         self.conversation = Conversation(
             router,
             inbox_bytes=options.inbox_bytes,
@@ -119,7 +119,8 @@ class Connection:
         """Names of callback threads that did not end when the session was closed."""
         self.released = Latch()
         """Set when the program is gone and everything that was held for it is given back."""
-        self._thread = threading.current_thread()  # whoever makes it is the one that reads then
+        # Whoever makes it is the one that reads then.
+        self._thread, self._reader_id = threading.current_thread(), threading.get_ident()
 
     def _make_calls(self) -> Calls:
         return Calls(
@@ -159,7 +160,7 @@ class Connection:
             self.transport,
             max_line_bytes=self.options.max_line_bytes,
             deliver=self._deliver,
-            ask=self._ask,
+            ask=lambda frames: self.callbacks.receive(frames),  # noqa: PLW0108 - they are made later
             control=self._control,
             lost_control=self._lost_control,
             pending=self.calls.pending,
@@ -339,9 +340,6 @@ class Connection:
         self.prompting.write_from_reader(self.conversation.deliver(items))
         self.prompting.mend()
 
-    def _ask(self, frames: Iterable[dict[str, Any]]) -> None:
-        self.callbacks.receive(frames)
-
     def _control(self, kind: str, frame: dict[str, Any]) -> None:
         if kind == "control_response":
             request_id = envelope.answered(frame)
@@ -353,9 +351,9 @@ class Connection:
             self.answers.cancel(frame["request_id"])
 
     def _write_answer(self, line: bytes) -> None:
-        by_reader = threading.get_ident() == self._thread.ident
+        direct = threading.get_ident() != self._reader_id
         try:
-            self.writer.put(line, not by_reader, self.line_lost, follows=self.pool.follows)
+            self.writer.put(line, direct, self.line_lost, follows=self.pool.follows)
         except OSError as error:
             self.line_lost(error)
             raise

@@ -1,8 +1,7 @@
 """Where an idle thread of the callback pool waits for the program's next request, and reads it by itself."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from claude_control.session.pending import is_echo
 from claude_control.session.reading import Reader
@@ -13,9 +12,8 @@ __all__ = ["Door"]
 class Door:
     """Stands for the reader towards the pool: see `process/standby.py`. One thread at a time waits here."""
 
-    def __init__(self, reader: Reader, ask: Callable[[Iterable[dict[str, Any]]], None]) -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._ask = ask  # deals with requests, as for the reader
 
     def wait(self, waits: Callable[[], bool], expect: Callable[[], None], seconds: float) -> None:
         """Wait for requests while `waits()`, and deal with them; `expect` is called before that.
@@ -39,7 +37,7 @@ class Door:
             return False
         if frame["type"] == "control_request":
             expect()
-            self._ask((frame,))
+            self._reader.ask((frame,))
         elif frame["type"] != "control_response" or not is_echo(frame):
             return False
         self._reader.count_one(chunk)

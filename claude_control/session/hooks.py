@@ -19,6 +19,7 @@ from claude_control.session.running import Runner, name_of
 from claude_control.wire.hook_answers import answer_hook, needed_program
 from claude_control.wire.hooks import Hook, failed_hook
 from claude_control.wire.inbound import HookCallback
+from claude_control.wire.reading import open_twin
 
 __all__ = ["HookContext", "Hooks"]
 
@@ -35,6 +36,19 @@ class HookContext:
     signal: AbortSignal
     event: str
     session: Any = attrs.field(repr=False)
+
+
+_Open: Any = open_twin(HookContext)
+
+
+def _told(signal: AbortSignal, event: str, session: Any) -> HookContext:
+    """Return the context of a hook; `__init__` of a frozen record takes twice as long."""
+    context = _Open.__new__(_Open)
+    context.signal = signal
+    context.event = event
+    context.session = session
+    context.__class__ = HookContext
+    return context  # type: ignore[no-any-return]  # it is one now
 
 
 @attrs.define(eq=False)
@@ -86,15 +100,15 @@ class Hooks:
             _log.warning("hook.unknown", callback_id=request.callback_id)
             self._answers.answer(open_request, {})
             return None
-        asked, row = time.monotonic(), callback.hook.row
+        open_request.since, row = time.monotonic(), callback.hook.row
         if row is not None:
             # What happens once is told to each callback with the same input; the request's own id may differ (2.1.332).
             open_request.row = row, _text_of(request.input)
         if callback.limit is not None:
-            callback.limit.start(open_request, asked)
+            callback.limit.start(open_request)
         if row is None:
             return open_request
-        is_first = self._rows.add(open_request.row, Waiting(open_request, asked))
+        is_first = self._rows.add(open_request.row, open_request)
         return partial(self._run_row, open_request.row) if is_first else None
 
     def end(self) -> None:
@@ -104,21 +118,21 @@ class Hooks:
                 callback.limit.end()
 
     def _run_row(self, row: Hashable) -> None:
-        while (waiting := self._rows.next(row)) is not None:
-            self._run(waiting.open_request)
+        while (open_request := self._rows.next(row)) is not None:
+            self._run(open_request)
 
     def _run(self, open_request: OpenRequest) -> None:
         if not self._answers.is_open(open_request):
             return
         hook, request = open_request.handler.hook, open_request.asked
-        context = HookContext(open_request.signal, hook.event, self._session())
+        context = _told(open_request.signal, hook.event, self._session())
         try:
             # Nobody else has the input, nor looks at it afterwards.
             output = hook.function(request.input, request.tool_use_id, context)
             answer = answer_hook(hook.event, output, allow_bypass=self._allow_bypass)
-            if answer:  # else it has no opinion, which every program takes
+            if answer:  # else it has no opinion, which every program takes, and ends nothing
                 self._require(*needed_program(hook.event, answer))
-            self._note_end(hook, open_request, answer)
+                self._note_end(hook, open_request, answer)
             self._answers.answer(open_request, answer)
         except (
             BaseException
@@ -132,9 +146,9 @@ class Hooks:
         if _ends_turn(hook.event, answer) and self._answers.is_open(open_request):  # a late one ends nothing
             self._stopping(hook.event)
 
-    def _timed_out(self, hook: Hook, open_request: OpenRequest, asked: float) -> None:
+    def _timed_out(self, hook: Hook, open_request: OpenRequest) -> None:
         # Those that wait for their turn have the same time. They go first: the signal may end the one that runs.
-        late = [waiting.open_request for waiting in self._rows.take(open_request.row, asked + TOGETHER)]
+        late = self._rows.take(open_request.row, open_request.since + TOGETHER)
         for request in (*late, open_request):
             self._note_end(hook, request, failed_hook(hook, ""))
             if self._answers.time_out(
@@ -145,29 +159,21 @@ class Hooks:
                 )
 
 
-@frozen(eq=False)
-class Waiting:
-    """A callback that waits for its turn."""
-
-    open_request: OpenRequest
-    asked: float  # on the monotonic clock
-
-
 class Rows:
-    """The callbacks that wait for their turn, in rows: whoever runs a row takes one after the other."""
+    """The hooks that wait for their turn, in rows: whoever runs a row takes one after the other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # guards _rows
-        self._rows: dict[Hashable, deque[Waiting]] = {}
+        self._rows: dict[Hashable, deque[OpenRequest]] = {}
 
-    def add(self, row: Hashable, waiting: Waiting) -> bool:
+    def add(self, row: Hashable, waiting: OpenRequest) -> bool:
         """Put one at the end of a row; True if the row is new, so that somebody must run it."""
         with self._lock:
             is_new = row not in self._rows
             self._rows.setdefault(row, deque()).append(waiting)
         return is_new
 
-    def next(self, row: Hashable) -> Waiting | None:
+    def next(self, row: Hashable) -> OpenRequest | None:
         """Return whose turn it is; None at the end of the row, which is then gone."""
         with self._lock:
             if self._rows[row]:
@@ -175,13 +181,13 @@ class Rows:
             del self._rows[row]
         return None
 
-    def take(self, row: Hashable, until: float) -> list[Waiting]:
+    def take(self, row: Hashable, until: float) -> list[OpenRequest]:
         """Take those out of a row, and return them in order, that were asked before `until`."""
         with self._lock:
             waiting = list(self._rows.get(row, ()))
-            taken = [each for each in waiting if each.asked < until]
+            taken = [each for each in waiting if each.since < until]
             if taken:
-                self._rows[row] = deque(each for each in waiting if each.asked >= until)
+                self._rows[row] = deque(each for each in waiting if each.since >= until)
         return taken
 
 

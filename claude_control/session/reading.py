@@ -62,7 +62,8 @@ class Reader:
         self.messages_late = False
         """Whether nothing follows from a message but what its turn and the account note of it (2.1.332)."""
         self._deliver = deliver
-        self._ask = ask  # deals with requests, which it never fails at
+        self.ask = ask
+        """Deals with requests, which it never fails at."""
         self._control = control  # deals with any other control frame
         self._lost_control = lost_control
         self._items: list[Item] = []  # not yet handed over
@@ -214,7 +215,7 @@ class Reader:
         self.frames += len(frames)
         if asks:
             self._singles += len(frames)
-            self._ask(frames)
+            self.ask(frames)
             return True
         done = self._pending.settle(frames)
         self._singles += done
@@ -267,7 +268,7 @@ class Reader:
         self._singles += 1
         kind = frame["type"]
         if kind == "control_request":
-            self._ask((frame,))
+            self.ask((frame,))
             return True
         if kind == "control_response" and self._pending.settle((frame,)):
             return True

@@ -323,7 +323,7 @@ class Doorstep:
         self.reading, self.writing = os.pipe()
         self.standby = Standby(self.reading)
         self.pool = CallbackPool("claude-test-callback")
-        self.pool.door = self.door = Door(self, self.ask)  # type: ignore[arg-type]  # it needs no more of a reader
+        self.pool.door = self.door = Door(self)  # type: ignore[arg-type]  # it needs no more of a reader
         self.ran: list[bytes] = []
 
     def control_in(self, chunk: bytes) -> dict[str, Any]:
