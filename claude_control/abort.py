@@ -18,13 +18,11 @@ class AbortSignal:
 
     __slots__ = ("_event", "_functions", "_lock", "_reason", "_run")
 
-    def __init__(
-        self, run: Callable[[Callable[[], None]], None] | None = None, lock: "threading.Lock | None" = None
-    ) -> None:
+    def __init__(self, run: Callable[[Callable[[], None]], None] | None = None) -> None:
         # `run` executes the on_abort functions elsewhere (a callback thread); without it they run where the signal is
-        # fired. `lock` is one that many signals share, for nearly none is ever looked at.
+        # fired.
         self._run = run
-        self._lock = lock or threading.Lock()  # guards the three below
+        self._lock = threading.Lock()  # guards the three below
         self._functions: list[Callable[[], None]] | None = None
         self._event: threading.Event | None = None  # made by the first that waits: nearly every signal has none
         self._reason: str | None = None  # not None: fired

@@ -1,6 +1,5 @@
 """Runs what the user gave us for one request of the program at a time, on the threads of the pool."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +22,10 @@ class Runner:
         self.answers = answers
         self.pool = pool
         self._abort = self.run_on_abort  # bound once, for every signal
-        self._lock = threading.Lock()  # of every signal
 
     def open(self, request_id: str, handler: Handler, asked: Any) -> OpenRequest | None:
         """Note a request of the program, for the pool to run; None once the session is over. Called by the reader."""
-        request = OpenRequest(request_id, AbortSignal(self._abort, self._lock), handler, asked)
+        request = OpenRequest(request_id, AbortSignal(self._abort), handler, asked)
         return request if self.answers.add(request) else None
 
     def run_on_abort(self, function: Callable[[], None]) -> None:

@@ -207,6 +207,25 @@ def test_one_of_all_that_race_wins() -> None:
     assert len(winners) > 1, "it was no race"
 
 
+def test_request_that_comes_at_the_end_is_over() -> None:
+    """One that is added while the session ends is denied, once, and its signal fires, or it is not taken at all."""
+    taken = 0
+    for round_ in range(300):
+        wire = Wire()
+        request = OpenRequest("r1", AbortSignal(), Handler(None, print, lambda _request, text: {"denied": text}))
+        acts: list[Callable[[], object]] = [
+            lambda: wire.answers.add(request),  # noqa: B023
+            lambda: wire.answers.end("closed", deny=True),  # noqa: B023
+        ]
+        was_taken = together(acts)[0] if round_ % 2 else together(acts[::-1])[1]
+        taken += bool(was_taken)
+        denied = len(wire.lines)
+        assert request.signal.reason == ("closed" if denied else None)
+        assert denied == 1 if was_taken else denied <= 1
+        assert (len(wire.answers), wire.answers.answer(request, {})) == (0, False)
+    assert taken > 0
+
+
 def test_many_requests_from_many_threads(wire: Wire) -> None:
     """Hundreds of requests answered, withdrawn and timed out by many threads each get one line or none."""
     requests = [wire.open(f"r{number}") for number in range(400)]
