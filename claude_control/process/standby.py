@@ -1,4 +1,4 @@
-"""Who waits for one answer, or one piece of text, reads it by itself, while the reader of the pipe stands by.
+"""Who waits for one answer, or for the next pieces of text, reads by itself, while the reader of the pipe stands by.
 
 Theory of operation. To hand an answer from one thread to another costs a wake, which takes longer than all the rest of
 a call. So the reader, when nothing but an answer is to be expected, waits for output without reading it (`wait`), and
@@ -33,8 +33,8 @@ from claude_control.process.descriptors import Descriptor
 
 __all__ = ["Standby", "open_standby"]
 
-ANSWER_BYTES = 4 * 1024
-"""How much of an answer is read at once by who waits for it; a longer one is left to the reader."""
+ANSWER_BYTES = 12 * 1024
+"""How much is read at once by who waits for it, some 40 deltas; a longer answer is left to the reader."""
 
 
 _STEP = 0.02  # seconds that the reader waits at a stretch for somebody else to leave

@@ -258,7 +258,7 @@ class Calls:
             if self.pending.pop(reply.request_id) is None:
                 return False  # the reader has dealt with it, or counts it as late
             reply._outcome = frame
-        self.reader.count_one(chunk)
+        self.reader.count_read(chunk)
         return True
 
     def _wait(self, reply: PendingReply[Any], waiter: threading.Lock, deadline: Deadline) -> None:

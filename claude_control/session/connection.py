@@ -170,13 +170,10 @@ class Connection:
 
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
-        if os.getpid() != self._owner:
-            self.check_owner()
         standby = self.reader.standby
-        if standby is not None and standby.leading:
-            standby.leave()
-        error = self._error
-        if error is not None:
+        if os.getpid() != self._owner or (standby is not None and standby.leading):
+            self.check_owner()
+        if (error := self._error) is not None:
             raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
         if self._closing:
             raise SessionClosedError("the session is being closed; make a new one to go on", phase="closing")

@@ -40,5 +40,5 @@ class Door:
             self._reader.ask((frame,))
         elif frame["type"] != "control_response" or not is_echo(frame):
             return False
-        self._reader.count_one(chunk)
+        self._reader.count_read(chunk)
         return True

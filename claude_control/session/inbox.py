@@ -198,7 +198,7 @@ class Inbox(_Waiting):
                 self._waiters = [*self._waiters, waiter]  # see `_wait`
 
     def keep_read(self, hand_over: Callable[[list[Any]], bool]) -> bool:
-        """Keep a line that the consumer has read by itself while it was dry; `hand_over` adds it to a list.
+        """Keep lines that the consumer has read by itself while it was dry; `hand_over` adds them to a list as one.
 
         Returns False if it has to come from the reader. Takes no lock: nobody else puts or takes anything then.
         """

@@ -161,7 +161,7 @@ class Reader:
     def control_in(self, chunk: bytes) -> dict[str, Any] | None:
         """Return the request or the answer that the chunk is, if it is one and no more.
 
-        Of who reads while the reader stands by, and then tells the reader with `count_one` if it has dealt with it.
+        Of who reads while the reader stands by, and then tells the reader with `count_read` if it has dealt with it.
         """
         size = len(chunk)
         whole = chunk.startswith(_LONE_BEGINS) and chunk.find(b"\n") == size - 1 and size <= self._splitter.limit
@@ -169,17 +169,17 @@ class Reader:
         frame = decoder.decode(chunk) if whole else None
         return None if decoder.flawed else frame
 
-    def is_delta(self, chunk: bytes) -> bool:
-        """Tell whether the chunk is one line that is handed over as it came, whatever it says; as for `control_in`."""
-        size = len(chunk)
-        return chunk.startswith(DELTA) and chunk.find(b"\n") == size - 1 and size <= self._splitter.limit
+    def is_deltas(self, chunk: bytes) -> bool:
+        """Tell whether the chunk is lines that are handed over as they came, whatever they say; as for `control_in`."""
+        whole = chunk.startswith(DELTA) and chunk.endswith(b"\n") and len(chunk) <= self._splitter.limit
+        return whole and chunk.count(b"\n" + DELTA) == chunk.count(b"\n") - 1
 
-    def count_one(self, chunk: bytes) -> None:
-        """Count a line that another one has read."""
-        size = len(chunk)
+    def count_read(self, chunk: bytes) -> None:
+        """Count the lines of a chunk that another one has read."""
+        size, lines = len(chunk), chunk.count(b"\n")
         self.bytes_read += size  # with nothing called in the middle: the reader may count meanwhile
-        self.frames += 1
-        self._read_by_others += 1
+        self.frames += lines
+        self._read_by_others += lines
 
     def _read_block(self, block: bytes, whole: int) -> None:
         """Read lines with newlines between them, none of them in the first `whole` bytes; most blocks are a run."""
@@ -325,6 +325,5 @@ def read_item(item: Any, decode_line: Callable[[bytes], dict[str, Any] | None]) 
 
 
 def _bad_line(line: bytes) -> BadLine:
-    line = line.removesuffix(b"\n")  # which it has if who iterates the turn has read it by himself
     _log.warning("line.bad", size=len(line))
     return BadLine(line=line[:KEPT_BAD_BYTES].decode("utf-8", "replace"), reason="not a JSON object")

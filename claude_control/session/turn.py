@@ -194,6 +194,8 @@ class Consumer:
     def _read(self, item: Any) -> list[Message]:
         """Return the messages that an item of the stream stands for."""
         reader = self._connection.reader
+        if item.__class__ is bytes and item.endswith(b"\n"):  # as it was read in this thread, perhaps many lines
+            item = Run(item[:-1], item.count(b"\n"))
         if not isinstance(item, Run):
             return [read_item(item, reader.late_decoder.decode)]
         if not isinstance(item, MessageRun) or item.noted:
@@ -303,17 +305,17 @@ class Turn(Consumer):
         standby, inbox = self._connection.reader.standby, self._record.inbox
         if standby is not None and inbox.is_dry():
             inbox.tell_too(standby)
-            standby.lead(inbox.is_dry, partial(self._take_delta, standby), SLICE)
+            standby.lead(inbox.is_dry, partial(self._take_deltas, standby), SLICE)
             self._connection.check_owner()  # a signal handler may have forked
 
-    def _take_delta(self, standby: Standby, chunk: bytes) -> bool:
-        """Take a delta of this turn that this thread has read, unless it is for others, too."""
+    def _take_deltas(self, standby: Standby, chunk: bytes) -> bool:
+        """Take deltas of this turn that this thread has read, unless they are for others, too."""
         connection, record = self._connection, self._record
-        if not connection.reader.is_delta(chunk) or connection.subscriptions.wanted:
+        if not connection.reader.is_deltas(chunk) or connection.subscriptions.wanted:
             return False
         if not connection.conversation.runs(record) or not record.inbox.keep_read(standby.hand_over):
             return False
-        connection.reader.count_one(chunk)
+        connection.reader.count_read(chunk)
         return True
 
     def interrupt(self) -> None:

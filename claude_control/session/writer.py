@@ -124,13 +124,15 @@ class Writer:
         """Write the lines that wait for another one; `on_error` of the last one is told if that cannot be."""
         if not self._kept:
             return
+        on_error = None
         try:
             with self._lock:
                 if self._kept:
+                    on_error = self._kept_on_error
                     self._write_kept()
         except OSError as error:
-            if self._kept_on_error is not None:
-                self._kept_on_error(error)
+            if on_error is not None:
+                on_error(error)
 
     def has(self, ticket: Ticket) -> bool:
         """Tell whether the writer thread has written the ticket's line, writes it, or will."""
@@ -145,10 +147,11 @@ class Writer:
         with self._lock:
             if ticket.begun or ticket not in self._queue:
                 return False
-            rest = [line for line in ticket.line.splitlines(keepends=True) if not line.startswith(begin)]
+            lines = ticket.line.splitlines(keepends=True)
+            rest = [line for line in lines if not line.startswith(begin)]
             if rest:
                 ticket.line = b"".join(rest)
-                return True
+                return len(rest) < len(lines)
             self._queue.remove(ticket)
             ticket.error = BrokenPipeError("the line was taken back")
             ticket.set()  # nobody waits for it any longer

@@ -41,11 +41,11 @@ def counted(monkeypatch: pytest.MonkeyPatch, session: Session) -> list[str]:
     """
     reader, threads = session._live().reader, list[str]()
 
-    def count_one(chunk: bytes) -> None:
+    def count_read(chunk: bytes) -> None:
         threads.append(threading.current_thread().name)
-        Reader.count_one(reader, chunk)
+        Reader.count_read(reader, chunk)
 
-    monkeypatch.setattr(reader, "count_one", count_one)
+    monkeypatch.setattr(reader, "count_read", count_read)
     reader._doubt = 0
     return threads
 

@@ -57,6 +57,39 @@ def test_answer_that_nobody_waits_for_is_counted() -> None:
     assert given_up._outcome is None
 
 
+def answer(request_id: object, **more: object) -> dict[str, object]:
+    """The frame of a plain answer."""
+    body = {"subtype": "success", "request_id": request_id, "response": {}, **more}
+    return {"type": "control_response", "response": body}
+
+
+def test_plain_answers_are_settled_up_to_the_first_other() -> None:
+    """Answers that come together settle their requests in order, up to one that is more, unknown, or no answer."""
+    odd: list[dict[str, object]] = [
+        answer("req_99_ffffffff"),
+        answer(["a list"]),
+        answer(None),
+        {"type": "control_response", "response": None},
+        {"type": "control_response"},
+    ]
+    for stop in odd:
+        pending = PendingReplies()
+        entries = [made(pending) for _ in range(3)]
+        frames = [answer(entry.request_id) for entry in entries]
+        assert pending.settle([*frames[:2], stop, frames[2]]) == 2
+        assert [entry._outcome for entry in entries] == [*frames[:2], None]
+        assert (len(pending), pending.late) == (1, 0)
+        assert pending.settle(frames[2:]) == 1 and pending.settle(frames[2:]) == 0, "an answer settles once"
+
+
+def test_answer_that_tells_more_is_not_settled_at_once() -> None:
+    """An answer with more than a payload is left to who looks into it, and its request waits on."""
+    pending = PendingReplies()
+    entry = made(pending)
+    assert pending.settle([answer(entry.request_id, pending_permission_requests=[])]) == 0
+    assert entry._outcome is None and len(pending) == 1
+
+
 @pytest.mark.parametrize("seconds", [None, 20.0])
 def test_all_who_wait_are_told(seconds: float | None) -> None:
     """Several threads may wait for one answer, each with a time of its own; one that gives up takes none away."""

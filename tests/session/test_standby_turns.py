@@ -216,6 +216,30 @@ def test_exit_ends_the_wait_of_who_iterates(
     assert caught.value.exit_code == 3
 
 
+def test_deltas_that_come_together_are_read_together(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who iterates reads several deltas at once, odd ones too; each is shown and counted once, in its place."""
+    together = [delta("a"), delta("b"), DELTA + b"\n", delta("\\ud83d"), delta("c")]
+    steps = [step for _ in range(20) for step in (raw(b"".join(together)), delay(GAP))]
+    session = open_scripted(scripted_cli(prompts=[[*streaming(40), *steps, reply("done")]] * 40))
+    reader, chunks, turns = session._live().reader, list[bytes](), 0
+    original = reader.count_read
+    monkeypatch.setattr(reader, "count_read", lambda chunk: (chunks.append(chunk), original(chunk)))
+    reader._doubt = 0
+
+    def read_some() -> bool:
+        nonlocal turns
+        turns, before = turns + 1, session.stats
+        messages = list(session.ask("x"))
+        assert texts(messages) == numbers(40) + ["a", "b", "\ufffd", "c"] * 20
+        assert (session.stats.bad_lines, session.stats.flawed_lines) == (20 * turns, 20 * turns)
+        assert session.stats.frames - before.frames >= len(messages) - 20
+        return b"".join(together) in chunks
+
+    wait_until(read_some)
+
+
 def test_odd_deltas_are_the_same_whoever_reads_them(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +261,7 @@ def test_odd_deltas_are_the_same_whoever_reads_them(
     wait_until(read_some)
 
 
-@pytest.mark.parametrize("place", ["is_delta", "count_one"])
+@pytest.mark.parametrize("place", ["is_deltas", "count_read"])
 @pytest.mark.parametrize("what", ["call", "interrupt", "text", "usage", "thread", "late", "close"])
 def test_signal_handler_may_ask_while_its_thread_reads(
     scripted_cli: ScriptedCLIFactory,
@@ -282,7 +306,7 @@ def test_signal_handler_may_ask_while_its_thread_reads(
     assert len(found) == 60 or what in ("interrupt", "close")
 
 
-@pytest.mark.parametrize("place", ["is_delta", "count_one"])
+@pytest.mark.parametrize("place", ["is_deltas", "count_read"])
 def test_finalizer_may_wait_in_a_thread_that_reads(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -340,8 +364,8 @@ class Stage:
         self.inbox = Inbox(1 << 20, overflow_file)
         reader = SimpleNamespace(
             standby=self.standby,
-            is_delta=lambda chunk: chunk.count(b"\n") == 1,
-            count_one=lambda chunk: None,
+            is_deltas=lambda chunk: chunk.endswith(b"\n"),
+            count_read=lambda chunk: None,
             late_decoder=Decoder(),
         )
         connection: Any = SimpleNamespace(
@@ -375,19 +399,20 @@ class Stage:
 
 
 @LIVELOCKS_WHEN_TRACED
-def test_thread_struck_while_it_reads_loses_no_delta(no_leaks: None) -> None:
+@pytest.mark.parametrize("first", [["first"], ["first", "too"]])
+def test_thread_struck_while_it_reads_loses_no_delta(no_leaks: None, first: list[str]) -> None:
     """Wherever a thread is struck that iterates and reads by itself, every delta comes once, and in order."""
     number, was_struck = 0, True
     while was_struck:
         number += 1
         stage = Stage()
         stage.standby._stand()
-        os.write(stage.writing, delta("first"))
+        os.write(stage.writing, b"".join(map(delta, first)))
 
         was_struck = struck(stage.turn._take, number)
         stage.go_on_reading()
         os.write(stage.writing, delta("second"))
         os.close(stage.writing)
-        assert texts(list(stage.turn)) == ["first", "second"], number
+        assert texts(list(stage.turn)) == [*first, "second"], number
         stage.close()
     assert number > 30

@@ -170,6 +170,47 @@ def test_line_that_is_left_to_gather_is_written_soon(counting: Pipe, refuses: bo
     assert counting.transport.writers == {NAME}
 
 
+def test_lines_that_gather_share_a_ticket_up_to_an_atomic_write(pipe: Pipe) -> None:
+    """Lines left to gather have one ticket while it waits and they fit into one write; a line of others never joins."""
+    long = pipe.put(LONG)
+    assert begun(long)
+    lines = [b"%04d%s\n" % (number, b"x" * 1000) for number in range(5)]
+    first, second, third, fourth = (pipe.writer.put(line, gather=True) for line in lines[:4])
+    other = pipe.put(b"other\n")
+    fifth = pipe.writer.put(lines[4], gather=True)
+    assert first is second is third is fourth and len({first, other, fifth, long}) == 4
+    more = [pipe.writer.put(b"y" * 2000 + b"\n", gather=True) for _ in range(3)]
+    assert more[0] is fifth and more[1] is more[2] is not fifth, "the third one would not fit"
+    expected = LONG + b"".join(lines[:4]) + b"other\n" + lines[4] + (b"y" * 2000 + b"\n") * 3
+    assert pipe.transport.take(len(expected)) == expected
+    assert pipe.writer.flush(Deadline(10))
+    assert pipe.writer.bytes_written == len(expected)
+
+
+def test_one_of_the_lines_with_a_ticket_can_be_taken_back(pipe: Pipe) -> None:
+    """Of lines that gather each is taken back by its beginning; the others are written, and their ticket says so."""
+    assert begun(pipe.put(LONG))
+    tickets = [pipe.writer.put(b"%d-line\n" % number, gather=True) for number in range(3)]
+    ticket = tickets[0]
+    assert ticket is tickets[1] is tickets[2] is not None
+    assert pipe.writer.withdraw(ticket, b"1-")
+    assert not pipe.writer.withdraw(ticket, b"1-"), "it is gone"
+    assert pipe.transport.take(len(LONG) + 14) == LONG + b"0-line\n2-line\n"
+    assert ticket.wait_for_write(Deadline(10)) and ticket.error is None
+
+
+def test_ticket_whose_last_line_is_taken_back_is_over(pipe: Pipe) -> None:
+    """Once all lines of a ticket are taken back nothing is written for it, and it says why."""
+    long = pipe.put(LONG)
+    assert begun(long)
+    ticket = pipe.writer.put(b"0-line\n", gather=True)
+    assert pipe.writer.put(b"1-line\n", gather=True) is ticket is not None
+    assert pipe.writer.withdraw(ticket, b"0-") and not ticket.is_set()
+    assert pipe.writer.withdraw(ticket, b"1-") and ticket.is_set() and ticket.error is not None
+    assert pipe.writer.put(b"2-line\n", gather=True) is not ticket
+    assert pipe.transport.take(len(LONG) + 7) == LONG + b"2-line\n"
+
+
 def test_line_gathers_only_where_a_thread_can_be_had(pipe: Pipe) -> None:
     """At the interpreter's end, when no thread can be started, a line is written by its own thread all the same."""
     pipe.writer.start_no_thread()
