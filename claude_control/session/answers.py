@@ -14,35 +14,50 @@ from claude_control.records import define
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
 
-__all__ = ["Answers", "OpenRequest"]
+__all__ = ["Answers", "Handler", "OpenRequest"]
 
 REMEMBERED = 100
 """How many answered requests are known again when the program lists them: it had not read our answers yet."""
 
 
 @define(eq=False)
-class OpenRequest:
-    """A request of the program that waits for our answer.
+class Handler:
+    """How the requests of one kind are answered; one for all of them, for many may wait at the same time.
 
-    `denial` is what is written for it when it fails or runs out of time. It is itself the work that is handed to a
-    thread: `begin` is called with it, and finds in `about` what is asked.
+    `begin` starts on a request, on a thread of the pool. `denial` makes what is written for one that fails, runs out of
+    time, or is open when the session closes.
     """
+
+    function: Any
+    """The user's; None where nobody can be asked."""
+    begin: Callable[["OpenRequest"], None]
+    denial: Callable[["OpenRequest", str], dict[str, Any]]
+    asks_person: bool = False
+
+
+@define(eq=False)
+class OpenRequest:
+    """A request of the program that waits for our answer; it is itself the work that is handed to a thread."""
 
     request_id: str
     signal: AbortSignal
-    denial: Callable[[str], dict[str, Any]]
-    asks_person: bool = False
-    function: Any = None
-    """The user's, for logs."""
+    handler: Any
+    """A `Handler`, of a kind that is its own business."""
+    asked: Any = None
+    """What is asked."""
     row: Any = None
     """The row in which it waits for its turn, if in any."""
-    begin: Callable[["OpenRequest"], None] | None = None
-    about: Any = None
+    since: float = 0.0
+    """When it came, on the monotonic clock, if that matters."""
 
     def __call__(self) -> None:
         """Begin to answer it; on a thread of the pool."""
-        if self.begin is not None:
-            self.begin(self)
+        self.handler.begin(self)
+
+    def denial(self, text: str) -> dict[str, Any]:
+        """Return what is written for it when it fails, for this reason."""
+        made: dict[str, Any] = self.handler.denial(self, text)
+        return made
 
 
 class Answers:
@@ -50,7 +65,9 @@ class Answers:
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write  # hands a line to the writer; may raise OSError when the program is gone
-        self._lock = threading.Lock()  # guards _open, _answered, _over and the two counts
+        # Guards _open, _answered, _over and `late`. The reader adds without it where no other entry is in the way: that
+        # is one step, and it looks then whether the end has come meanwhile.
+        self._lock = threading.Lock()
         self._open: dict[str, OpenRequest] = {}
         self._answered: deque[str] = deque(maxlen=REMEMBERED)
         self._over: str | None = None
@@ -63,12 +80,15 @@ class Answers:
 
     def add(self, request: OpenRequest) -> bool:
         """Note a request; False once the session is over. Called by the reader."""
+        self.received += 1
+        if self._open.setdefault(request.request_id, request) is not request:
+            with self._lock:  # nobody may take out the older one just now
+                self._open[request.request_id] = request
+        if self._over is None:
+            return True
         with self._lock:
-            self.received += 1
-            if self._over is not None:
-                return False
-            self._open[request.request_id] = request
-        return True
+            self._open.clear()
+        return False
 
     def knows(self, request_id: str) -> bool:
         """Tell whether a request is open here, or was answered so lately that the program may not have read it."""
@@ -137,7 +157,7 @@ class Answers:
     @property
     def waiting_for_person(self) -> bool:
         """Whether a question to a person is open: a permission, an elicitation, a dialog."""
-        return any(request.asks_person for request in list(self._open.values()))
+        return any(request.handler.asks_person for request in list(self._open.values()))
 
     def __len__(self) -> int:
         return len(self._open)

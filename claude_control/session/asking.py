@@ -11,7 +11,7 @@ from claude_control.abort import AbortSignal
 from claude_control.log import error_text
 from claude_control.process import forks
 from claude_control.records import frozen
-from claude_control.session.answers import OpenRequest
+from claude_control.session.answers import Handler, OpenRequest
 from claude_control.session.running import Runner, name_of
 
 __all__ = ["AskContext", "Asker", "LateAnswer"]
@@ -53,7 +53,11 @@ class LateAnswer:
 
 
 class Asker:
-    """Runs one callback for requests that end with one answer of a person; `unanswered` is what is sent without one."""
+    """Runs one callback for requests that end with one answer of a person; `unanswered` is what is sent without one.
+
+    `read` makes the answer of what the callback returns for a request, and raises `OptionsError` for what cannot be
+    one.
+    """
 
     def __init__(
         self,
@@ -61,39 +65,36 @@ class Asker:
         option: str,
         function: Callable[[Any, AskContext], object] | None,
         session: Callable[[], Any],
+        *,
         unanswered: dict[str, Any],
+        read: Callable[[object, Any], dict[str, Any]],
     ) -> None:
         self._runner = runner
         self._option = option  # the option that holds the function
-        self._function = function
+        self._handler = Handler(function, self._run, lambda _request, _text: unanswered, True)
+        self._read = read
         self._session = session  # returns the Session, or None when it was dropped
         self._unanswered = unanswered
 
-    def start(self, request_id: str, request: Any, read: Callable[[object], dict[str, Any]]) -> None:
-        """Begin to answer a request. Called by the reader: runs nothing of the user's here.
-
-        `read` makes the answer of what the callback returns, and raises `OptionsError` for what cannot be one.
-        """
-        function = self._function
-        open_request = self._runner.open(request_id, function, lambda _text: self._unanswered, True)
-        if open_request is None:
-            return
-        if function is None:
-            _log.info("person.nobody_asked", option=self._option)
-            self._runner.answers.answer(open_request, self._unanswered)
-            return
-        self._runner.submit(open_request, self._run, (function, request, read))
+    def start(self, request_id: str, request: Any) -> OpenRequest | None:
+        """Begin to answer a request; returns what is to run on the pool, if anything. Called by the reader."""
+        open_request = self._runner.open(request_id, self._handler, request)
+        if open_request is None or self._handler.function is not None:
+            return open_request
+        _log.info("person.nobody_asked", option=self._option)
+        self._runner.answers.answer(open_request, self._unanswered)
+        return None
 
     def _run(self, open_request: OpenRequest) -> None:
         if not self._runner.answers.is_open(open_request):
             return
-        function, request, read = open_request.about
+        function, request = self._handler.function, open_request.asked
         owner = os.getpid()
         later: list[LateAnswer] = []
 
         def answer(value: object) -> bool:
             forks.require_owner(owner, "this request")
-            return self._runner.answers.answer(open_request, read(value))
+            return self._runner.answers.answer(open_request, self._read(value, request))
 
         def answer_later() -> LateAnswer:
             later.append(LateAnswer(answer, open_request.signal))
@@ -105,5 +106,5 @@ class Asker:
                 answer(returned)
         except BaseException as error:  # an unanswered request hangs the turn, whatever was raised
             text = error_text(error)
-            _log.warning("person.failed", option=self._option, function=name_of(open_request.function), error=text)
+            _log.warning("person.failed", option=self._option, function=name_of(function), error=text)
             self._runner.answers.answer(open_request, self._unanswered)

@@ -1,6 +1,6 @@
 """Hands each request of the program to the part that answers it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from claude_control import log
@@ -18,7 +18,6 @@ from claude_control.wire.hooks import Hook
 from claude_control.wire.inbound import (
     Elicitation,
     HookCallback,
-    InboundRequest,
     MCPMessage,
     PermissionRequest,
     UnknownRequest,
@@ -48,6 +47,7 @@ class Callbacks:
         require: Callable[[str, str], None],
     ) -> None:
         self._answers = answers
+        self._pool = pool
         runner = Runner(answers, pool)
         permissions = Permissions(runner, options, session, stopping)
         self._hooks = Hooks(runner, hooks, session, stopping, require, allow_bypass=options.allow_bypass)
@@ -62,27 +62,35 @@ class Callbacks:
             run_on_abort=runner.run_on_abort,
         )
         answers.on_end = self._end
-        self._starts: Mapping[type, Callable[[Any], None]] = {
+        self._starts: Mapping[type, Callable[[Any], Callable[[], None] | None]] = {
             PermissionRequest: permissions.start,
             HookCallback: self._hooks.start,
             MCPMessage: self.servers.receive,
             Elicitation: elicitations.start,
             UserDialog: dialogs.start,
+            UnknownRequest: self._refuse,
         }
 
-    def start(self, request: InboundRequest) -> None:
-        """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
+    def receive(self, frames: Iterable[dict[str, Any]]) -> None:
+        """Begin to answer requests that came together. Called by the reader: runs nothing of the user's here."""
+        work = [begun for frame in frames if (begun := self._begin(frame)) is not None]
+        if work:
+            self._pool.submit(*work)
+
+    def _begin(self, frame: dict[str, Any]) -> Callable[[], None] | None:
+        """Begin to answer a request; returns what is to run on the pool, if anything."""
         try:
-            start = self._starts.get(type(request))
-            if start is not None:
-                start(request)
-            elif isinstance(request, UnknownRequest):
-                _log.warning("request.unknown", subtype=request.subtype)
-                what = request.subtype or "this"
-                self._answers.refuse(request.request_id, f"claude_control does not answer {what} requests")
+            request = read_request(frame)
+            return None if request is None else self._starts[request.__class__](request)
         except Exception as error:  # a request without an answer hangs its turn, or lets a tool run
-            _log.error("request.broken", kind=type(request).__name__, error=error_text(error))
-            self._answers.fail(request.request_id, f"claude_control could not ask: {error_text(error)}")
+            _log.error("request.broken", error=error_text(error))
+            self._answers.fail(frame["request_id"], f"claude_control could not ask: {error_text(error)}")
+        return None
+
+    def _refuse(self, request: UnknownRequest) -> None:
+        _log.warning("request.unknown", subtype=request.subtype)
+        what = request.subtype or "this"
+        self._answers.refuse(request.request_id, f"claude_control does not answer {what} requests")
 
     def _end(self, reason: str) -> None:
         """The session is over: nothing is waited for any more."""
@@ -95,4 +103,4 @@ class Callbacks:
             request = read_request(listed)
             to_person = isinstance(request, PermissionRequest | Elicitation | UserDialog)
             if to_person and request is not None and not self._answers.knows(request.request_id):
-                self.start(request)
+                self.receive((listed,))

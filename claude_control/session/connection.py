@@ -45,7 +45,6 @@ from claude_control.session.writer import Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import LongLine
 from claude_control.wire.hooks import Hook
-from claude_control.wire.inbound import read_request
 from claude_control.wire.requests import Request
 from claude_control.wire.support import Program
 
@@ -102,7 +101,7 @@ class Connection:
         self.answers = Answers(self._write_answer)
         self.calls = self._make_calls()
         self.reader = self.calls.reader = self._make_reader()
-        self.pool.door = Door(self.reader, self._control)
+        self.pool.door = Door(self.reader)
         self.conversation = Conversation(
             router,
             inbox_bytes=options.inbox_bytes,
@@ -120,7 +119,8 @@ class Connection:
         """Names of callback threads that did not end when the session was closed."""
         self.released = Latch()
         """Set when the program is gone and everything that was held for it is given back."""
-        self._thread = threading.current_thread()  # whoever makes it is the one that reads then
+        # Whoever makes it is the one that reads then.
+        self._thread, self._reader_id = threading.current_thread(), threading.get_ident()
 
     def _make_calls(self) -> Calls:
         return Calls(
@@ -160,6 +160,7 @@ class Connection:
             self.transport,
             max_line_bytes=self.options.max_line_bytes,
             deliver=self._deliver,
+            ask=lambda frames: self.callbacks.receive(frames),  # noqa: PLW0108 - they are made later
             control=self._control,
             lost_control=self._lost_control,
             pending=self.calls.pending,
@@ -343,17 +344,13 @@ class Connection:
                 if len(frame["response"]) > PLAIN_FIELDS:
                     self.callbacks.resume(frame)
                 self.calls.pending.resolve(request_id, frame)
-        elif kind == "control_request":
-            request = read_request(frame)
-            if request is not None:
-                self.callbacks.start(request)
         elif isinstance(frame.get("request_id"), str):
             self.answers.cancel(frame["request_id"])
 
     def _write_answer(self, line: bytes) -> None:
-        by_reader = threading.get_ident() == self._thread.ident
+        direct = threading.get_ident() != self._reader_id
         try:
-            self.writer.put(line, not by_reader, self.line_lost, follows=self.pool.follows)
+            self.writer.put(line, direct, self.line_lost, follows=self.pool.follows)
         except OSError as error:
             self.line_lost(error)
             raise

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from claude_control.session.pending import is_echo
 from claude_control.session.reading import Reader
@@ -13,9 +12,8 @@ __all__ = ["Door"]
 class Door:
     """Stands for the reader towards the pool: see `process/standby.py`. One thread at a time waits here."""
 
-    def __init__(self, reader: Reader, control: Callable[[str, dict[str, Any]], None]) -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._control = control  # deals with a control frame, as for the reader
 
     def wait(self, waits: Callable[[], bool], expect: Callable[[], None], seconds: float) -> None:
         """Wait for requests while `waits()`, and deal with them; `expect` is called before that.
@@ -39,10 +37,7 @@ class Door:
             return False
         if frame["type"] == "control_request":
             expect()
-            try:
-                self._control("control_request", frame)
-            except RecursionError:  # it is nested too deeply: the reader says so
-                return False
+            self._reader.ask((frame,))
         elif frame["type"] != "control_response" or not is_echo(frame):
             return False
         self._reader.count_read(chunk)

@@ -6,6 +6,7 @@ from typing import Any
 from claude_control import log
 from claude_control.options import Options
 from claude_control.options.callbacks import dialog_kinds
+from claude_control.session.answers import OpenRequest
 from claude_control.session.asking import Asker
 from claude_control.session.running import Runner
 from claude_control.wire.dialogs import DISMISSED, answer_dialog
@@ -21,11 +22,18 @@ class Elicitations:
     """Answers every `elicitation` request of one session; without a callback it cancels, and never declines."""
 
     def __init__(self, runner: Runner, options: Options, session: Callable[[], Any]) -> None:
-        self._asker = Asker(runner, "on_elicitation", options.on_elicitation, session, CANCELLED)
+        self._asker = Asker(
+            runner,
+            "on_elicitation",
+            options.on_elicitation,
+            session,
+            unanswered=CANCELLED,
+            read=answer_elicitation,
+        )
 
-    def start(self, asked: Elicitation) -> None:
-        """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
-        self._asker.start(asked.request_id, asked.request, lambda answer: answer_elicitation(answer, asked.request))
+    def start(self, asked: Elicitation) -> OpenRequest | None:
+        """Begin to answer a request; returns what is to run on the pool, if anything. Called by the reader."""
+        return self._asker.start(asked.request_id, asked.request)
 
 
 class Dialogs:
@@ -33,15 +41,22 @@ class Dialogs:
 
     def __init__(self, runner: Runner, options: Options, session: Callable[[], Any]) -> None:
         self._kinds = frozenset(dialog_kinds(options))
-        self._asker = Asker(runner, "on_user_dialog", options.on_user_dialog, session, DISMISSED)
+        self._asker = Asker(
+            runner,
+            "on_user_dialog",
+            options.on_user_dialog,
+            session,
+            unanswered=DISMISSED,
+            read=lambda answer, _request: answer_dialog(answer),
+        )
 
-    def start(self, asked: UserDialog) -> None:
-        """Begin to answer a request. Called by the reader: runs nothing of the user's here.
+    def start(self, asked: UserDialog) -> OpenRequest | None:
+        """Begin to answer a request; returns what is to run on the pool, if anything. Called by the reader.
 
         A kind that was not declared stays open: the program drops an error, takes "cancelled" for a person's word, and
         has a deadline of its own, or another client that can show it.
         """
         if asked.request.kind not in self._kinds:
             _log.warning("dialog.undeclared", kind=asked.request.kind)
-            return
-        self._asker.start(asked.request_id, asked.request, answer_dialog)
+            return None
+        return self._asker.start(asked.request_id, asked.request)

@@ -13,39 +13,44 @@ from claude_control.session.answers import OpenRequest
 
 __all__ = ["TimeLimit"]
 
-_SWEEP_FROM = 64  # requests from which on it is worth looking which of them are over
+_SWEEP_FROM = 256  # requests from which on it is worth looking which of them are over
 
 
 class TimeLimit:
     """Tells of each request that is still open so many seconds after it came.
 
-    `expire` is called in the watch thread with the request and the instant at which it came; it must not block. A
-    request that is over is kept by nobody here.
+    `expire` is called in the watch thread with the request; it must not block. A request that is over is kept by nobody
+    here.
     """
 
     def __init__(
         self,
         seconds: float,
         is_open: Callable[[OpenRequest], bool],
-        expire: Callable[[OpenRequest, float], None],
+        expire: Callable[[OpenRequest], None],
     ) -> None:
         self._seconds = seconds
         self._is_open = is_open  # takes no lock
         self._expire = expire
-        self._lock = threading.Lock()  # guards all below
-        self._asked: deque[tuple[float, weakref.ref[OpenRequest]]] = deque()  # oldest first; some are over
+        # Guards all below. The reader appends without it, and looks then whether a timer runs.
+        self._lock = threading.Lock()
+        self._asked: deque[weakref.ref[OpenRequest]] = deque()  # oldest first; some are over
         self._most = _SWEEP_FROM
         self._timer: Timer | None = None
         self._ended = False
 
-    def start(self, request: OpenRequest, asked: float) -> None:
-        """Begin to count for a request that came at this instant on the monotonic clock, not before the last one."""
+    def start(self, request: OpenRequest) -> None:
+        """Begin to count for a request that came since the last one. Called by the reader."""
+        self._asked.append(weakref.ref(request))
+        if self._timer is not None and len(self._asked) <= self._most:
+            return
         with self._lock:
             if self._ended:
+                self._asked.clear()
                 return
-            self._asked.append((asked, weakref.ref(request)))
             if len(self._asked) > self._most:
-                self._asked = deque(each for each in self._asked if self._open(each[1]) is not None)
+                is_open = self._is_open
+                self._asked = deque([each for each in self._asked if (kept := each()) is not None and is_open(kept)])
                 self._most = max(2 * len(self._asked), _SWEEP_FROM)
             if self._timer is None:
                 self._timer = call_later(self._seconds, self._look)
@@ -71,13 +76,12 @@ class TimeLimit:
             self._timer = None
             now = time.monotonic()
             while self._asked:
-                asked, reference = self._asked[0]
-                request = self._open(reference)
+                request = self._open(self._asked[0])
                 if request is not None:
-                    if asked + self._seconds > now:
-                        self._timer = call_later(asked + self._seconds - now, self._look)
+                    if request.since + self._seconds > now:
+                        self._timer = call_later(request.since + self._seconds - now, self._look)
                         break
-                    late.append((request, asked))
+                    late.append(request)
                 self._asked.popleft()
         for each in late:
-            guarded(partial(self._expire, *each), "timer")
+            guarded(partial(self._expire, each), "timer")

@@ -6,7 +6,6 @@ judges. Everything else, and those two without a callback of their own, goes to 
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,7 +16,7 @@ from claude_control.log import error_text
 from claude_control.options import Options
 from claude_control.process import forks
 from claude_control.records import frozen
-from claude_control.session.answers import OpenRequest
+from claude_control.session.answers import Handler, OpenRequest
 from claude_control.session.asking import LateAnswer
 from claude_control.session.running import Runner, name_of
 from claude_control.wire.copying import own_copy
@@ -42,7 +41,9 @@ class PermissionContext(PermissionDetails):
 
     signal: AbortSignal
     session: Any = attrs.field(repr=False)
-    _later: Callable[[], "PendingAnswer"] = attrs.field(repr=False)
+    _request: OpenRequest = attrs.field(repr=False)
+    _permissions: "Permissions" = attrs.field(repr=False)
+    _is_kept: bool = attrs.field(default=False, repr=False, init=False)
     _details: PermissionDetails | None = attrs.field(default=None, repr=False, init=False)
 
     if not TYPE_CHECKING:
@@ -57,22 +58,23 @@ class PermissionContext(PermissionDetails):
 
     def answer_later(self) -> "PendingAnswer":
         """Keep the request open after the callback returns, whatever it returns; no thread waits for the answer."""
-        return self._later()
+        object.__setattr__(self, "_is_kept", True)
+        return self._permissions.answer_later(self._request)
 
 
 _DETAILS = frozenset(PermissionDetails.__annotations__)
 _Open: Any = open_twin(PermissionContext)
 
 
-def _told(
-    raw: dict[str, Any], signal: AbortSignal, session: Any, later: Callable[[], "PendingAnswer"]
-) -> PermissionContext:
+def _told(request: OpenRequest, session: Any, permissions: "Permissions") -> PermissionContext:
     """Return the context of a request; `__init__` of so large a frozen record takes many times as long."""
     context = object.__new__(_Open)
-    context.raw = raw
-    context.signal = signal
+    context.raw = request.asked.raw
+    context.signal = request.signal
     context.session = session
-    context._later = later
+    context._request = request
+    context._permissions = permissions
+    context._is_kept = False
     context._details = None
     context.__class__ = PermissionContext
     return context  # type: ignore[no-any-return]  # it is one now
@@ -94,18 +96,20 @@ class PendingAnswer(LateAnswer):
         return self.answer(Deny(message, interrupt))
 
 
-@attrs.frozen
-class _Callback:
-    """One of the user's callbacks: what it is called with before its context, and how what it returns is read.
+@attrs.define(eq=False)
+class _Callback(Handler):
+    """One of the user's callbacks: how it is asked about a request, and how its answer is made of what it returns.
 
-    `read` is given that and the tool's input. It returns a decision for `answer_permission`, and raises `OptionsError`
-    for what cannot be one.
+    `answer` is given that and the tool's input, and raises `OptionsError` for what cannot be an answer.
     """
 
-    option: str
-    function: Callable[..., Any] | None
-    arguments: Callable[[PermissionRequest], tuple[Any, ...]]
-    read: Callable[[object, Mapping[str, Any]], object] = lambda decision, _input: decision
+    option: str = attrs.field(kw_only=True)
+    ask: Callable[[PermissionRequest, PermissionContext], object] = attrs.field(kw_only=True)
+    answer: Callable[..., dict[str, Any]] = attrs.field(default=answer_permission, kw_only=True)
+
+
+def _answer_questions(value: object, tool_input: dict[str, Any], *, allow_bypass: bool) -> dict[str, Any]:
+    return answer_permission(decide_questions(value, tool_input), tool_input, allow_bypass=allow_bypass)
 
 
 class Permissions:
@@ -125,45 +129,46 @@ class Permissions:
         self._stopping = stopping  # called before a denial that ends the turn is written
         self._owner = os.getpid()
         self._callbacks: dict[str, _Callback] = {}
-        if options.on_question is not None:
-            self._callbacks[QUESTION_TOOL] = _Callback(
+        on_question, on_plan = options.on_question, options.on_plan
+        can_use_tool: Any = options.can_use_tool  # asked only if there is one
+        if on_question is not None:
+            self._callbacks[QUESTION_TOOL] = self._callback(
                 "on_question",
-                options.on_question,
-                lambda request: (read_questions(own_copy(request.input)),),
-                decide_questions,
+                on_question,
+                lambda request, context: on_question(read_questions(own_copy(request.input)), context),
+                answer=_answer_questions,
             )
-        if options.on_plan is not None:
-            self._callbacks[PLAN_TOOL] = _Callback(
-                "on_plan", options.on_plan, lambda request: (read_plan(request.input),)
+        if on_plan is not None:
+            self._callbacks[PLAN_TOOL] = self._callback(
+                "on_plan", on_plan, lambda request, context: on_plan(read_plan(request.input), context)
             )
-        self._for_others = _Callback(
+        self._for_others = self._callback(
             "can_use_tool",
-            options.can_use_tool,
-            lambda request: (request.tool_name, own_copy(request.input)),
+            can_use_tool,
+            lambda request, context: can_use_tool(request.tool_name, own_copy(request.input), context),
         )
 
-    def start(self, request: PermissionRequest) -> None:
-        """Begin to answer a request. Called by the reader: runs nothing of the user's here."""
+    def _callback(self, option: str, function: Any, ask: Callable[..., object], **answer: Any) -> _Callback:
+        return _Callback(function, self._run, _denial, True, option=option, ask=ask, **answer)
+
+    def start(self, request: PermissionRequest) -> OpenRequest | None:
+        """Begin to answer a request; returns what is to run on the pool, if anything. Called by the reader."""
         callback = self._callbacks.get(request.tool_name, self._for_others)
-        open_request = self._runner.open(request.request_id, callback.function, deny, True)
-        if open_request is not None:
-            self._runner.submit(open_request, self._run, (request, callback))
+        return self._runner.open(request.request_id, callback, request)
 
     def _run(self, open_request: OpenRequest) -> None:
         if not self._answers.is_open(open_request):
             return
-        request, callback = open_request.about
+        request, callback = open_request.asked, open_request.handler
         if callback.function is None:
             _log.warning("permission.nobody_asked", tool=request.tool_name)
             text = f"Nobody can be asked about {request.tool_name}: this session has no {callback.option} callback."
             self._answers.answer(open_request, deny(text))
             return
-        later: list[PendingAnswer] = []
         try:
-            answer_later = partial(self._answer_later, open_request, later)
-            context = _told(request.raw, open_request.signal, self._session(), answer_later)
-            returned = callback.function(*callback.arguments(request), context)
-            if not later:
+            context = _told(open_request, self._session(), self)
+            returned = callback.ask(request, context)
+            if not context._is_kept:
                 self._decide(open_request, returned)
         except BaseException as error:
             # An unanswered request hangs the turn, so SystemExit and KeyboardInterrupt deny too.
@@ -172,18 +177,21 @@ class Permissions:
             _log.warning("permission.failed", option=callback.option, function=name, error=text)
             self._answers.answer(open_request, deny(f"The {callback.option} callback failed: {text}"))
 
-    def _answer_later(self, open_request: OpenRequest, later: list[PendingAnswer]) -> PendingAnswer:
+    def answer_later(self, open_request: OpenRequest) -> PendingAnswer:
+        """Return what answers a request later."""
+
         def answer(value: object) -> bool:
             forks.require_owner(self._owner, "this request")
             return self._decide(open_request, value)
 
-        later.append(PendingAnswer(answer, open_request.signal))
-        return later[-1]
+        return PendingAnswer(answer, open_request.signal)
 
     def _decide(self, open_request: OpenRequest, value: object) -> bool:
-        request, callback = open_request.about
-        decision = callback.read(value, request.input)
-        response = answer_permission(decision, request.input, allow_bypass=self._allow_bypass)
+        response = open_request.handler.answer(value, open_request.asked.input, allow_bypass=self._allow_bypass)
         if response.get("interrupt") and self._answers.is_open(open_request):  # a late one ends nothing
             self._stopping(None)
         return self._answers.answer(open_request, response)
+
+
+def _denial(_request: OpenRequest, text: str) -> dict[str, Any]:
+    return deny(text)

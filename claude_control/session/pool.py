@@ -88,20 +88,23 @@ class CallbackPool:
         self._may_start = True
         self._made = 0
 
-    def submit(self, function: Callable[[], None]) -> bool:
-        """Run `function` on a thread of the pool as soon as one is to be had; returns False once the pool is closed.
+    def submit(self, *functions: Callable[[], None]) -> bool:
+        """Run each on a thread of the pool as soon as one is to be had; returns False once the pool is closed.
 
         That is within some milliseconds, however long the others take, while fewer than `MAX_THREADS` run.
         """
         with self._lock:
             if self._closed:
                 return False
-            self._work.append(function)
+            waits = len(functions) > 1  # behind another one
+            self._work.extend(functions)
             if self._expected is not None and self._expected is threading.current_thread():
                 self._expected = None  # it has read the request, and takes what comes of it
             elif self._hot is None or time.monotonic() - self._hot_since > PATIENCE:
                 self._call_one()
-            elif self._lookout is None:
+            else:
+                waits = True
+            if waits and self._lookout is None:
                 self._post_lookout()
         return True
 

@@ -1,6 +1,6 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from claude_control import log
@@ -47,6 +47,7 @@ class Reader:
         *,
         max_line_bytes: int,
         deliver: Callable[[list[Item]], None],
+        ask: Callable[[Iterable[dict[str, Any]]], None],
         control: Callable[[str, dict[str, Any]], None],
         lost_control: Callable[[LongLine], None],
         pending: PendingReplies,
@@ -61,7 +62,9 @@ class Reader:
         self.messages_late = False
         """Whether nothing follows from a message but what its turn and the account note of it (2.1.332)."""
         self._deliver = deliver
-        self._control = control
+        self.ask = ask
+        """Deals with requests, which it never fails at."""
+        self._control = control  # deals with any other control frame
         self._lost_control = lost_control
         self._items: list[Item] = []  # not yet handed over
         self._fast = False  # whether the last chunk was a large one
@@ -210,7 +213,11 @@ class Reader:
         if self._items:
             self._hand_over()
         self.frames += len(frames)
-        done = 0 if asks else self._pending.settle(frames)
+        if asks:
+            self._singles += len(frames)
+            self.ask(frames)
+            return True
+        done = self._pending.settle(frames)
         self._singles += done
         for number, frame in enumerate(frames[done:], done):
             if not self._did_control(frame):
@@ -260,6 +267,9 @@ class Reader:
         """Deal with a control frame; False if it is nested so deeply, about 1000 levels, that it cannot be."""
         self._singles += 1
         kind = frame["type"]
+        if kind == "control_request":
+            self.ask((frame,))
+            return True
         if kind == "control_response" and self._pending.settle((frame,)):
             return True
         try:

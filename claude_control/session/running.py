@@ -7,7 +7,7 @@ from claude_control import log
 from claude_control.abort import AbortSignal
 from claude_control.errors import ConcurrencyError
 from claude_control.log import error_text
-from claude_control.session.answers import Answers, OpenRequest
+from claude_control.session.answers import Answers, Handler, OpenRequest
 from claude_control.session.pool import CallbackPool
 
 __all__ = ["Runner", "forbid_waiting", "name_of"]
@@ -23,20 +23,10 @@ class Runner:
         self.pool = pool
         self._abort = self.run_on_abort  # bound once, for every signal
 
-    def open(
-        self, request_id: str, function: Any, denial: Callable[[str], dict[str, Any]], asks_person: bool = False
-    ) -> OpenRequest | None:
-        """Note a request of the program; None once the session is over. Called by the reader.
-
-        `denial` makes the answer for it when it runs out of time, or is open when the session closes.
-        """
-        request = OpenRequest(request_id, AbortSignal(self._abort), denial, asks_person, function)
+    def open(self, request_id: str, handler: Handler, asked: Any) -> OpenRequest | None:
+        """Note a request of the program, for the pool to run; None once the session is over. Called by the reader."""
+        request = OpenRequest(request_id, AbortSignal(self._abort), handler, asked)
         return request if self.answers.add(request) else None
-
-    def submit(self, request: OpenRequest, begin: Callable[[OpenRequest], None], about: Any) -> None:
-        """Have `begin(request)` called on a thread of the pool; it looks first whether the request is still open."""
-        request.begin, request.about = begin, about
-        self.pool.submit(request)
 
     def run_on_abort(self, function: Callable[[], None]) -> None:
         """Run what a user wants to happen when a signal fires."""

@@ -13,7 +13,7 @@ from claude_control.errors import ClaudeControlError, ConcurrencyError, OptionsE
 from claude_control.log import error_text
 from claude_control.options.servers import ToolServerLike, external, in_process
 from claude_control.records import frozen
-from claude_control.session.answers import Answers, OpenRequest
+from claude_control.session.answers import Answers, Handler, OpenRequest
 from claude_control.session.pool import CallbackPool
 from claude_control.wire.inbound import MCPMessage
 from claude_control.wire.requests.base import EmptyReply, Request
@@ -57,6 +57,7 @@ class ToolServers:
         self._post = post  # writes a request whose answer nobody waits for
         self._session = session
         self._run_on_abort = run_on_abort
+        self._handler = Handler(None, lambda _request: None, _denial)  # the servers begin by themselves
         self._lock = threading.Lock()  # guards the four below
         self._setting: object = None  # whose call is replacing the set
         self._connections: dict[str, tuple[Any, Any]] = {}  # each with the server as it was given
@@ -70,12 +71,7 @@ class ToolServers:
     def receive(self, request: MCPMessage) -> None:
         """Hand a message to its server. Called by the reader: the server runs nothing of the user's here."""
         connection = self._connections.get(request.server_name, (None, None))[1]
-        open_request = OpenRequest(
-            request.request_id,
-            AbortSignal(self._run_on_abort),
-            denial=lambda text: {"mcp_response": _failure(request.message, text)},
-            function=connection,
-        )
+        open_request = OpenRequest(request.request_id, AbortSignal(self._run_on_abort), self._handler, request)
         if not self._answers.add(open_request):
             return
 
@@ -195,6 +191,10 @@ def _bridged(server: Any) -> ToolServerLike:
     from claude_control.tools.bridging import bridge  # here: most sessions have no such server
 
     return bridge(server)
+
+
+def _denial(request: OpenRequest, text: str) -> dict[str, Any]:
+    return {"mcp_response": _failure(request.asked.message, text)}
 
 
 def _failure(message: Any, text: str) -> dict[str, Any]:

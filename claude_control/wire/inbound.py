@@ -1,7 +1,8 @@
 """The requests that the program sends us."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from claude_control.records import define
 from claude_control.wire.dialogs import DialogRequest
 from claude_control.wire.elicitation import ElicitationRequest
 from claude_control.wire.permission_details import PermissionDetails
@@ -19,7 +20,8 @@ __all__ = [
 ]
 
 
-class PermissionRequest(NamedTuple):
+@define
+class PermissionRequest:
     """The program asks whether a tool may run (`can_use_tool`); `raw` has what it tells beside tool and input."""
 
     request_id: str
@@ -33,7 +35,8 @@ class PermissionRequest(NamedTuple):
         return reader(PermissionDetails)(self.raw)
 
 
-class HookCallback(NamedTuple):
+@define
+class HookCallback:
     """The program runs a hook that was registered as `callback_id`; `input` is the event's own data."""
 
     request_id: str
@@ -43,7 +46,8 @@ class HookCallback(NamedTuple):
     raw: dict[str, Any]
 
 
-class MCPMessage(NamedTuple):
+@define
+class MCPMessage:
     """A message of MCP to a server in this process; `message` is any JSON value, and meant to be JSON-RPC."""
 
     request_id: str
@@ -52,21 +56,24 @@ class MCPMessage(NamedTuple):
     raw: dict[str, Any]
 
 
-class Elicitation(NamedTuple):
+@define
+class Elicitation:
     """An MCP server outside of this process asks a person something."""
 
     request_id: str
     request: ElicitationRequest
 
 
-class UserDialog(NamedTuple):
+@define
+class UserDialog:
     """The program wants a dialog shown to a person."""
 
     request_id: str
     request: DialogRequest
 
 
-class UnknownRequest(NamedTuple):
+@define
+class UnknownRequest:
     """A request of a kind, or of a form, that is not known here."""
 
     request_id: str

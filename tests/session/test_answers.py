@@ -8,7 +8,7 @@ import pytest
 
 from claude_control.abort import AbortSignal
 from claude_control.errors import OptionsError
-from claude_control.session.answers import REMEMBERED, Answers, OpenRequest
+from claude_control.session.answers import REMEMBERED, Answers, Handler, OpenRequest
 from tests.threads import together
 
 
@@ -28,9 +28,8 @@ class Wire:
 
     def open(self, request_id: str = "r1", **fields: Any) -> OpenRequest:
         """Add a request."""
-        made = OpenRequest(
-            request_id, AbortSignal(), denial=lambda text: {"behavior": "deny", "message": text}, **fields
-        )
+        handler = Handler(None, print, lambda _request, text: {"behavior": "deny", "message": text}, **fields)
+        made = OpenRequest(request_id, AbortSignal(), handler)
         assert self.answers.add(made)
         return made
 
@@ -120,7 +119,7 @@ def test_end_fires_every_signal(wire: Wire, deny: bool) -> None:
 def test_nothing_is_taken_after_the_end(wire: Wire) -> None:
     """A request that comes after the end is not taken, not answered, and counted as received."""
     wire.answers.end("exited", deny=False)
-    late = OpenRequest("r9", AbortSignal(), denial=lambda _text: {})
+    late = OpenRequest("r9", AbortSignal(), Handler(None, print, lambda _request, _text: {}))
     assert wire.answers.add(late) is False
     assert wire.answers.answer(late, {}) is False
     assert (wire.lines, len(wire.answers), wire.answers.received) == ([], 0, 1)
@@ -206,6 +205,25 @@ def test_one_of_all_that_race_wins() -> None:
         assert len(answers) == 0
         winners.add(str(request.signal.reason))
     assert len(winners) > 1, "it was no race"
+
+
+def test_request_that_comes_at_the_end_is_over() -> None:
+    """One that is added while the session ends is denied, once, and its signal fires, or it is not taken at all."""
+    taken = 0
+    for round_ in range(300):
+        wire = Wire()
+        request = OpenRequest("r1", AbortSignal(), Handler(None, print, lambda _request, text: {"denied": text}))
+        acts: list[Callable[[], object]] = [
+            lambda: wire.answers.add(request),  # noqa: B023
+            lambda: wire.answers.end("closed", deny=True),  # noqa: B023
+        ]
+        was_taken = together(acts)[0] if round_ % 2 else together(acts[::-1])[1]
+        taken += bool(was_taken)
+        denied = len(wire.lines)
+        assert request.signal.reason == ("closed" if denied else None)
+        assert denied == 1 if was_taken else denied <= 1
+        assert (len(wire.answers), wire.answers.answer(request, {})) == (0, False)
+    assert taken > 0
 
 
 def test_many_requests_from_many_threads(wire: Wire) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from claude_control import Allow, Deny, Options, PermissionUpdate
+from claude_control.deadline import Deadline
 from claude_control.session.answers import Answers
 from claude_control.session.callbacks import Callbacks
+from claude_control.session.hooks import Hooks
 from claude_control.session.permissions import PendingAnswer
 from claude_control.session.pool import CallbackPool
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
@@ -26,7 +28,6 @@ from claude_control.testing.steps import (
     use_tool,
     wait_gate,
 )
-from claude_control.wire.inbound import HookCallback
 from tests.session.conftest import OpenScripted
 from tests.waiting import wait_until
 
@@ -284,33 +285,48 @@ def test_unanswered_interrupt_times_out(scripted_cli: ScriptedCLIFactory, open_s
     assert asked.state == "running"
 
 
-class Broken(dict[str, Any]):
-    """A table whose look-ups fail."""
-
-    def get(self, *_: Any) -> Any:
-        """Fail."""
-        raise RuntimeError("no luck")
-
-
-def test_request_that_cannot_be_started_is_answered() -> None:
-    """Should the reader itself fail at a request, it says so to the program, and goes on."""
+def begun(*bodies: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return how these requests are answered that come together, where there are no callbacks."""
     lines: list[bytes] = []
-    pool = CallbackPool("callback")
+    pool = CallbackPool("claude-test-callback")
     callbacks = Callbacks(
         answers=Answers(lines.append),
         pool=pool,
         options=Options(),
-        hooks=Broken(),
+        hooks={},
         post=print,
         session=lambda: None,
         stopping=print,
         require=print,
     )
-    callbacks.start(HookCallback("r1", "h", {}, None, {}))
+    callbacks.receive([{"request_id": str(number), "request": body} for number, body in enumerate(bodies)])
     pool.close()
-    assert [json.loads(line)["response"]["error"] for line in lines] == [
-        "claude_control could not ask: RuntimeError: no luck"
-    ]
+    assert pool.join(Deadline(20)) == []
+    return sorted((json.loads(line)["response"] for line in lines), key=lambda answer: str(answer["request_id"]))
+
+
+def test_request_that_cannot_be_started_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should the reader itself fail at a request, it says so to the program, and goes on with those beside it."""
+
+    def fail(_hooks: Hooks, _request: object) -> None:
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(Hooks, "start", fail)
+    permission = {"subtype": "can_use_tool", "tool_name": "Bash"}
+    before, broken, after = begun(permission, {"subtype": "hook_callback", "callback_id": "h"}, permission)
+    assert broken["error"] == "claude_control could not ask: RuntimeError: no luck"
+    assert [answer["response"]["behavior"] for answer in (before, after)] == ["deny", "deny"]
+
+
+def test_request_that_is_too_deep_is_answered() -> None:
+    """A request that is nested so deeply that the stack runs out over it has an answer, and so have those beside it."""
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    permission = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"deep": deep}}
+    unknown, asked = begun({"subtype": deep}, permission)
+    assert "RecursionError" in unknown["error"]
+    assert asked["response"]["behavior"] == "deny"
 
 
 def test_no_answer_waits_for_another_callback(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:

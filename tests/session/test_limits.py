@@ -9,12 +9,19 @@ from collections.abc import Iterator
 import pytest
 
 from claude_control.abort import AbortSignal
-from claude_control.session.answers import Answers, OpenRequest
+from claude_control.session.answers import Answers, Handler, OpenRequest
 from claude_control.session.limits import TimeLimit
 from tests.threads import LIVELOCKS_WHEN_TRACED, struck
 from tests.waiting import wait_until
 
 SECONDS = 0.05
+
+HANDLER = Handler(None, print, lambda _request, text: {"denied": text})
+
+
+def asked(request_id: str) -> OpenRequest:
+    """Return a request that comes now."""
+    return OpenRequest(request_id, AbortSignal(), HANDLER, since=time.monotonic())
 
 
 class Book:
@@ -25,16 +32,16 @@ class Book:
         self.late: list[tuple[str, float]] = []
         self.limit = TimeLimit(SECONDS, self.answers.is_open, self.expire)
 
-    def expire(self, request: OpenRequest, asked: float) -> None:
+    def expire(self, request: OpenRequest) -> None:
         """Note a request whose time is up, and how long it took."""
-        self.late.append((request.request_id, time.monotonic() - asked))
+        self.late.append((request.request_id, time.monotonic() - request.since))
         self.answers.time_out(request, "too late")
 
     def ask(self, request_id: str) -> OpenRequest:
         """Open a request that has the limit."""
-        request = OpenRequest(request_id, AbortSignal(), lambda text: {"denied": text})
+        request = asked(request_id)
         assert self.answers.add(request)
-        self.limit.start(request, time.monotonic())
+        self.limit.start(request)
         return request
 
 
@@ -61,20 +68,20 @@ def test_each_open_request_is_told_of_at_its_time(book: Book) -> None:
 def test_requests_that_are_over_are_not_kept(book: Book) -> None:
     """However many are answered, and however long the limit, nothing of them stays but a bounded number of entries."""
     limit = TimeLimit(3600, book.answers.is_open, book.expire)
-    held = OpenRequest("held", AbortSignal(), lambda text: {"denied": text})
+    held = asked("held")
     assert book.answers.add(held)
-    limit.start(held, time.monotonic())  # the oldest one stays open all the time
+    limit.start(held)  # the oldest one stays open all the time
     gone = []
     for number in range(1000):
-        request = OpenRequest(str(number), AbortSignal(), lambda text: {"denied": text})
+        request = asked(str(number))
         assert book.answers.add(request)
-        limit.start(request, time.monotonic())
+        limit.start(request)
         book.answers.answer(request, {})
         gone.append(weakref.ref(request))
         del request
     gc.collect()
     assert not any(reference() for reference in gone)
-    assert len(limit._asked) <= 65
+    assert len(limit._asked) <= 257
     limit.end()
 
 
@@ -88,11 +95,24 @@ def test_many_open_requests_cost_a_look_each(book: Book) -> None:
         return True
 
     limit = TimeLimit(3600, is_open, book.expire)
-    requests = [OpenRequest(str(number), AbortSignal(), lambda text: {}) for number in range(5000)]
+    requests = [asked(str(number)) for number in range(5000)]
     for request in requests:
-        limit.start(request, time.monotonic())
+        limit.start(request)
     assert looks < 2 * len(requests)
     assert len(limit._asked) == 5000
+    limit.end()
+
+
+def test_request_that_comes_while_others_are_told_of_is_not_missed(book: Book) -> None:
+    """However the coming of a request and the end of another one's time meet, each is told of."""
+    limit = TimeLimit(0.0005, book.answers.is_open, book.expire)
+    kept = []
+    for number in range(1000):
+        kept.append(asked(str(number)))
+        assert book.answers.add(kept[-1])
+        limit.start(kept[-1])
+        time.sleep(number % 20 / 20_000)
+    wait_until(lambda: len(book.late) == 1000)
     limit.end()
 
 
@@ -113,16 +133,15 @@ def test_one_that_fails_keeps_no_other_from_being_told(book: Book) -> None:
     """What `expire` raises for one request is logged; those that are late with it are told of all the same."""
     told = []
 
-    def expire(request: OpenRequest, _asked: float) -> None:
+    def expire(request: OpenRequest) -> None:
         told.append(request.request_id)
         raise ValueError("broken")
 
     limit = TimeLimit(SECONDS, book.answers.is_open, expire)
-    requests = [OpenRequest(name, AbortSignal(), lambda text: {}) for name in "ab"]
-    asked = time.monotonic()
+    requests = [asked(name) for name in "ab"]
     for request in requests:
         assert book.answers.add(request)
-        limit.start(request, asked)
+        limit.start(request)
     wait_until(lambda: told == ["a", "b"])
     limit.end()
 
@@ -134,7 +153,7 @@ def test_end_that_was_struck_is_completed_by_the_next(book: Book) -> None:
     while strikes:
         number += 1
         limit = TimeLimit(3600, book.answers.is_open, book.expire)
-        limit.start(book.ask(str(number)), time.monotonic())
+        limit.start(book.ask(str(number)))
         book.limit.end()
         book.limit = TimeLimit(SECONDS, book.answers.is_open, book.expire)
         strikes = struck(limit.end, number)

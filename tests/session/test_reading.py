@@ -1,6 +1,6 @@
 """What the reader makes of the program's output: odd lines, deltas, and lines over the limit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, cast
 
@@ -56,11 +56,18 @@ def all_read(
         def read(self) -> bytes:
             return next(came)
 
+    handle = control or (lambda kind, frame: controls.append((kind, frame, len(items))))
+
+    def ask(frames: Iterable[dict[str, Any]]) -> None:
+        for frame in frames:
+            handle("control_request", frame)
+
     reader = Reader(
         Chunks(),  # type: ignore[arg-type]  # the reader needs no more of a transport
         max_line_bytes=10_000,
         deliver=items.extend,
-        control=control or (lambda kind, frame: controls.append((kind, frame, len(items)))),
+        ask=ask,
+        control=handle,
         lost_control=lambda line: None,
         pending=PendingReplies(),
     )
@@ -105,7 +112,7 @@ def test_control_frames_that_come_together_are_read_like_others(
 
 def test_control_frame_that_is_too_deep_is_shown_among_others() -> None:
     """Where the handling of one of several runs out of the stack, it is shown as a bad line and the others go on."""
-    lines = [b'{"type":"control_request","request_id":"%d"}' % number for number in range(3)]
+    lines = [b'{"type":"control_response","request_id":"%d"}' % number for number in range(3)]
     handled: list[str] = []
 
     def control(_kind: str, frame: dict[str, Any]) -> None:
