@@ -81,7 +81,7 @@ def _interrupt(connections: Sequence[Connection], deadline: Deadline) -> None:
     for connection in connections:
         connection.conversation.refuse()
         record = connection.conversation.current
-        if connection.error is None and (
+        if not connection.has_ended and (
             record is not None or connection.conversation.router.state not in (None, "idle")
         ):
             connection.conversation.note_stop()
