@@ -8,6 +8,7 @@ import pytest
 
 from claude_control import AssistantMessage, Message, ProtocolError, ResultMessage, StreamEvent
 from claude_control.session.inbox import Item, One
+from claude_control.session.pending import PendingReplies
 from claude_control.session.reading import Reader
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import hang, raw, reply, turn
