@@ -53,7 +53,6 @@ __all__ = ["Connection"]
 T = TypeVar("T")
 _log = log.get(__name__)
 
-_JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
 _CLOSED = "the session is closed; a session is opened once, so make a new one"
 
@@ -257,23 +256,17 @@ class Connection:
         self.writer.start_no_thread()
         self.pool.start_no_thread()
 
-    def settle(self, deadline: Deadline, callbacks: Deadline) -> None:
-        """End the threads, once the program is gone; callbacks, whose signals have fired, have until `callbacks`."""
-        self.join(deadline.sooner(_JOIN_PATIENCE))
+    def settle(self, threads: Deadline, callbacks: Deadline) -> None:
+        """End the threads, once the program is gone: ours until `threads`, those of callbacks until `callbacks`."""
+        if self._thread is not threading.current_thread():
+            self._thread.join(threads.remaining())
         if not self._ended.is_set():  # else the reader has told everybody
             self.end_closed()
         self.pool.close()
-        self.writer.join(deadline.sooner(_JOIN_PATIENCE))
+        self.writer.join(threads)
         self.abandoned = self.pool.join(callbacks)
         if self.abandoned:
             _log.warning("callbacks.abandoned", threads=self.abandoned)
-
-    def join(self, deadline: Deadline) -> bool:
-        """Wait for the reader to end; False when the time is up first."""
-        if self._thread is threading.current_thread():
-            return True
-        self._thread.join(deadline.remaining())
-        return not self._thread.is_alive()
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
