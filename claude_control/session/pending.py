@@ -133,9 +133,10 @@ class PendingReplies:
             if self._failure is None:
                 self._failure = make
         for request_id in tuple(self._waiting):
+            error = make()  # first: who is struck in there leaves the entry to the next one who ends it
             entry = self.pop(request_id)
             if entry is not None:
-                entry._settle(make())
+                entry._settle(error)
 
     @property
     def sent(self) -> int:
