@@ -228,20 +228,18 @@ def _look(markers: "set[bytes]", skip: "set[int]") -> "tuple[list[int], list[int
     """Look at every process once; returns the carriers, and those that show no environment."""
     found, bare = [], []
     buffer = bytearray(_READ_BYTES)  # one for all: a fresh one for each would double the time
-    spared = skip | _children_of_the_kernel(buffer)
-    for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) in spared:
-            continue
+    running = set(map(int, filter(str.isdigit, os.listdir("/proc"))))
+    for pid in sorted(running - skip - _children_of_the_kernel(buffer)):
         try:
-            environ = _read(f"/proc/{name}/environ", buffer)
+            environ = _read(f"/proc/{pid}/environ", buffer)
         except (FileNotFoundError, ProcessLookupError):
             environ = b""  # it has ended, or is a zombie
         except OSError:
             continue  # another user's
         if not environ:
-            bare.append(int(name))
+            bare.append(pid)
         elif carries(environ, markers):
-            found.append(int(name))
+            found.append(pid)
     return found, bare
 
 
@@ -330,12 +328,10 @@ def _read(path: str, buffer: "bytearray | None" = None) -> bytes:
     buffer = bytearray(_READ_BYTES) if buffer is None else buffer
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        pieces = []
-        while True:
-            size = os.readv(fd, [buffer])
-            pieces.append(memoryview(buffer)[:size].tobytes())
-            if size < len(buffer):
-                return b"".join(pieces)
+        data = b""
+        while (size := os.readv(fd, [buffer])) == len(buffer):
+            data += buffer
+        return data + memoryview(buffer)[:size]
     finally:
         os.close(fd)
 

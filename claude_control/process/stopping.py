@@ -36,7 +36,8 @@ def stop(
     running = [_Ours(each) if isinstance(each, SubprocessTransport) else _Theirs(each, threads) for each in transports]
     graces = _shortened((exit_grace, terminate_grace, kill_grace), deadline)
     for step, grace in zip(("end_input", "terminate", "kill"), graces, strict=True):
-        running = _take_step(running, step, grace)
+        if running:
+            running = _take_step(running, step, grace)
     return [program.transport for program in running]
 
 

@@ -24,6 +24,9 @@ CALLBACK_PATIENCE = 1.0
 FLUSH_PATIENCE = 1.0
 """Seconds that lines still queued get to be written before the input ends."""
 
+JOIN_PATIENCE = 2.0
+"""Seconds that readers and writers get to end once the programs are gone, all together."""
+
 KILL_PATIENCE = 2.0
 """Seconds that the system gets to carry out a SIGKILL; more than a process in an uninterruptible wait deserves."""
 
@@ -64,9 +67,9 @@ def _climb(mine: Sequence[Connection], deadline: Deadline, *, exiting: bool) -> 
     _interrupt(mine, deadline)
     _end_input(mine, deadline)
     _stop(mine, deadline, threads=not exiting)
-    callbacks = deadline.sooner(0.0 if exiting else CALLBACK_PATIENCE)
+    threads, callbacks = deadline.sooner(JOIN_PATIENCE), deadline.sooner(0.0 if exiting else CALLBACK_PATIENCE)
     for connection in reversed(mine):  # the last one first, as its thread ends last: the others are done then
-        connection.settle(deadline, callbacks)
+        connection.settle(threads, callbacks)
     give_back(mine)
 
 
@@ -81,7 +84,7 @@ def _interrupt(connections: Sequence[Connection], deadline: Deadline) -> None:
     for connection in connections:
         connection.conversation.refuse()
         record = connection.conversation.current
-        if connection.error is None and (
+        if not connection.has_ended and (
             record is not None or connection.conversation.router.state not in (None, "idle")
         ):
             connection.conversation.note_stop()

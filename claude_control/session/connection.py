@@ -9,7 +9,6 @@ of `process/standby.py`: who holds that is the reader meanwhile. User code and F
 """
 
 import contextlib
-import copy
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +29,7 @@ from claude_control.session.callbacks import Callbacks
 from claude_control.session.calls import Calls
 from claude_control.session.conversation import Conversation
 from claude_control.session.door import Door
-from claude_control.session.exited import exited_error
+from claude_control.session.exited import again, exited_error
 from claude_control.session.facts import SessionFacts
 from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
@@ -53,7 +52,6 @@ __all__ = ["Connection"]
 T = TypeVar("T")
 _log = log.get(__name__)
 
-_JOIN_PATIENCE = 2.0  # seconds that the reader and the writer get to end once the program is gone
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py
 _CLOSED = "the session is closed; a session is opened once, so make a new one"
 
@@ -87,7 +85,7 @@ class Connection:
         self._owner = os.getpid()
         self.belongings = belongings
         self._state_lock = threading.Lock()  # guards the three below
-        self._error: Exception | None = None
+        self._make_error: Callable[[], Exception] | None = None  # what ended it, anew for each who is to raise it
         self._closing = False
         self.has_closer = False
         """Whether somebody closes it or has closed it; not if Ctrl-C has struck whoever began."""
@@ -173,8 +171,8 @@ class Connection:
         standby = self.reader.standby
         if os.getpid() != self._owner or (standby is not None and standby.leading):
             self.check_owner()
-        if (error := self._error) is not None:
-            raise copy.copy(error) from error.__cause__  # each caller gets its own traceback
+        if self._make_error is not None:
+            raise self._make_error()
         if self._closing:
             raise SessionClosedError("the session is being closed; make a new one to go on", phase="closing")
 
@@ -185,9 +183,9 @@ class Connection:
             self.reader.standby.leave()
 
     @property
-    def error(self) -> Exception | None:
-        """What ended the connection, or None."""
-        return self._error
+    def has_ended(self) -> bool:
+        """Whether something has ended the connection."""
+        return self._make_error is not None
 
     @property
     def closing(self) -> bool:
@@ -225,22 +223,26 @@ class Connection:
 
     def fail(self, error: Exception) -> None:
         """End the connection for a defect of the program's output, and stop the program."""
-        self._end(error)
+        self._end(again(error))
         call_bounded(self.transport, "kill")
 
     def end_closed(self) -> None:
         """Tell everything that waits that the session was closed."""
-        version = self.program.version
-        self._end(SessionClosedError(_CLOSED, phase="closing", command=self.command, program_version=version))
+        self._end(self._closed_error)
 
-    def _end(self, error: Exception) -> None:
+    def _closed_error(self) -> SessionClosedError:
+        version = self.program.version
+        return SessionClosedError(_CLOSED, phase="closing", command=self.command, program_version=version)
+
+    def _end(self, make: Callable[[], Exception]) -> None:
+        # Made for those who are told, who are few, and then for who asks: nobody sees most errors of this kind.
         with self._state_lock:
-            error = self._error = self._error or error
+            make = self._make_error = self._make_error or make
         closed = self._closing
         # Every step is done by the later ones too: the first may have been struck in the middle. Each knows if it was.
-        self.calls.pending.fail_all(error)
+        self.calls.pending.fail_all(make)
         self.answers.end("closed" if closed else "exited", deny=False)
-        self.conversation.end(None if closed else error, error)
+        self.conversation.end(make, closed=closed)
         self.subscriptions.end()
 
     def close_bound(self) -> float:
@@ -253,23 +255,17 @@ class Connection:
         self.writer.start_no_thread()
         self.pool.start_no_thread()
 
-    def settle(self, deadline: Deadline, callbacks: Deadline) -> None:
-        """End the threads, once the program is gone; callbacks, whose signals have fired, have until `callbacks`."""
-        self.join(deadline.sooner(_JOIN_PATIENCE))
+    def settle(self, threads: Deadline, callbacks: Deadline) -> None:
+        """End the threads, once the program is gone: ours until `threads`, those of callbacks until `callbacks`."""
+        if self._thread is not threading.current_thread():
+            self._thread.join(threads.remaining())
         if not self._ended.is_set():  # else the reader has told everybody
             self.end_closed()
         self.pool.close()
-        self.writer.join(deadline.sooner(_JOIN_PATIENCE))
+        self.writer.join(threads)
         self.abandoned = self.pool.join(callbacks)
         if self.abandoned:
             _log.warning("callbacks.abandoned", threads=self.abandoned)
-
-    def join(self, deadline: Deadline) -> bool:
-        """Wait for the reader to end; False when the time is up first."""
-        if self._thread is threading.current_thread():
-            return True
-        self._thread.join(deadline.remaining())
-        return not self._thread.is_alive()
 
     # -- the reader ----------------------------------------------------------------------------------------------------
 
@@ -279,13 +275,13 @@ class Connection:
             self.reader.run()
         except ClaudeControlError as error:
             vars(error).update(self._known())
-            self._end(error)
+            self._end(again(error))
         except OSError as error:
-            self._end(ProtocolError(f"the program's output could not be read: {error}", **self._known()))
+            self._end(again(ProtocolError(f"the program's output could not be read: {error}", **self._known())))
         except Exception as error:  # a defect of ours must not leave anybody waiting
             _log.error("reader.broken", error=repr(error))
             text = f"internal error while reading the program's output, please report it: {error!r}"
-            self._end(ProtocolError(text, **self._known()))
+            self._end(again(ProtocolError(text, **self._known())))
         finally:
             self._output_ended()
 
@@ -300,7 +296,7 @@ class Connection:
         if self._closing:
             self.end_closed()
         else:
-            self._end(self._exited(outlived))
+            self._end(again(self._exited(outlived)))
         self._ended.set()
 
     def _stop(self) -> None:
@@ -375,7 +371,7 @@ class Connection:
 
     def _input_broken(self, error: OSError) -> None:
         """See how the program ends that no longer reads; if it does not by itself, end it. May wait a little."""
-        if self._closing or self._error is not None or threading.current_thread() is self._thread:
+        if self._closing or self.has_ended or threading.current_thread() is self._thread:
             return  # it is known, or the reader is about to tell
         if not wait_event(self._ended, Deadline(EXIT_PATIENCE)):
             self.fail(self._exited("input"))
@@ -383,8 +379,9 @@ class Connection:
     def _broken_pipe(self, error: OSError) -> ClaudeControlError:
         """Return what to raise for a failed write: how the program ended, or that it no longer reads."""
         self._input_broken(error)
-        if isinstance(self._error, ClaudeControlError):
-            return copy.copy(self._error)
+        made = self._make_error() if self._make_error is not None else None
+        if isinstance(made, ClaudeControlError):
+            return made
         return SessionClosedError(f"{_CLOSED} ({error})", **self._known())
 
     # -- waits ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """The prompts, the turns, and the streams that messages go to."""
 
-import copy
 import math
 import threading
 from collections import deque
@@ -86,7 +85,7 @@ class Conversation:
         self._held: list[One] = []
         self._delivering = False  # what a chunk leads to is decided, and not all of it done
         self._notes = Notes(decode_message)
-        self._ended: Exception | None = None
+        self._ended: Callable[[], Exception] | None = None  # makes what every later prompt raises
         self.on_begin: Callable[[TurnRecord], None] = lambda record: None
 
     # -- user threads --------------------------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ class Conversation:
         record = TurnRecord(uuid, line, Inbox(self._inbox_bytes, self._open_file), evidence=evidence)
         with self._lock:
             if self._ended is not None:
-                raise copy.copy(self._ended)  # each caller gets its own traceback
+                raise self._ended()
             self._queue.append(record)
             return record, self._begin_next(taken_by)
 
@@ -147,11 +146,10 @@ class Conversation:
 
     def refuse(self) -> None:
         """Fail every queued prompt, and every later one: the session is being closed."""
-        error = SessionClosedError("the session was closed before the prompt was sent", phase="closing")
         with self._lock:
-            self._ended = self._ended or error
+            self._ended = self._ended or _unsent
         if self._queue:
-            _whole(lambda: self._drop(list(self._queue), error))
+            _whole(lambda: self._drop(list(self._queue), _unsent()))
 
     def note_stop(self, hook_event: str | None = None) -> None:
         """Note that our side asks for the end of the turn that runs: by a hook at this event, or otherwise."""
@@ -246,13 +244,14 @@ class Conversation:
             raise failure
         return delivery.next_prompt
 
-    def end(self, error: Exception | None, turn_error: Exception) -> None:
+    def end(self, make: Callable[[], Exception], *, closed: bool) -> None:
         """End every stream and turn.
 
-        `messages()` raises `error`, or just ends if it is None; turns without a result raise `turn_error`.
+        Turns without a result raise an error that `make` makes, and so does `messages()`, which just ends if the
+        session was `closed`.
         """
         with self._lock:
-            self._ended = turn_error
+            self._ended = make
             self._notes.settle(math.inf)
             if self._current is not None:
                 self._current.usage = self._notes.ledger.since_result()
@@ -261,8 +260,8 @@ class Conversation:
         if held:
             self.program.put(held)
         for record in records:
-            record.fail(turn_error)
-        self.program.finish(error)
+            record.fail(make())
+        self.program.finish(None if closed else make())
         with self._lock:  # not before: who is struck in the middle leaves the rest to the next one who ends it
             self._queue.clear()
             self._current = None
@@ -384,6 +383,10 @@ def _whole(work: Callable[[], T]) -> T:
         if type(error).__module__ != "builtins":  # what struck this thread
             raise
         return work()  # the interpreter is shutting down, or the system has no more threads
+
+
+def _unsent() -> SessionClosedError:
+    return SessionClosedError("the session was closed before the prompt was sent", phase="closing")
 
 
 def _dropped() -> AbortedError:

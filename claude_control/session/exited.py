@@ -1,11 +1,13 @@
 """What is said of a program that is gone: how, when, its last words, and what to do now."""
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 from claude_control.errors import ProcessExitedError
 from claude_control.process.transport import Exit
 
-__all__ = ["SHOWN_WORDS", "exited_error"]
+__all__ = ["SHOWN_WORDS", "again", "exited_error"]
 
 SHOWN_WORDS = 1000
 """Characters of what a program said last that a message shows; `stderr_tail` has more of it."""
@@ -44,6 +46,17 @@ def exited_error(
         signal=status.signal if status is not None else None,
         **known,
     )
+
+
+def again(error: Exception) -> Callable[[], Exception]:
+    """Return what makes the error anew: whoever raises one gets a traceback of his own."""
+
+    def make() -> Exception:
+        made = copy.copy(error)
+        made.__cause__ = error.__cause__
+        return made
+
+    return make
 
 
 def _program_name(version: str | None) -> str:

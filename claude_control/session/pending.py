@@ -1,9 +1,8 @@
 """Our requests that have no answer yet: one map from request id to whoever waits for it."""
 
-import copy
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from claude_control.deadline import Deadline, Waiter, wait_lock
@@ -77,7 +76,7 @@ class PendingReplies:
         self._tail = f"_{os.urandom(4).hex()}"  # so that the ids of two sessions differ
         self._lock = threading.Lock()  # guards what is registered; taking one out is a single step anyway
         self._waiting: dict[str, Awaited] = {}
-        self._failure: Exception | None = None
+        self._failure: Callable[[], Exception] | None = None  # makes what ended the session, anew for each
         self._count = 0
         self.late = 0
         """Answers that nobody waited for: second ones, and those that came after their request was given up."""
@@ -89,7 +88,7 @@ class PendingReplies:
         """
         with self._lock:
             if self._failure is not None:
-                raise copy.copy(self._failure)  # each caller gets its own traceback
+                raise self._failure()
             entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}{self._tail}"
             self._count += 1
             self._waiting[request_id] = entry
@@ -128,12 +127,13 @@ class PendingReplies:
         entry._settle(answer)
         return True
 
-    def fail_all(self, error: Exception) -> None:
-        """Fail what waits and what will come; the first error stays."""
+    def fail_all(self, make: Callable[[], Exception]) -> None:
+        """Fail what waits and what will come, each with an error that is made for it; the first cause stays."""
         with self._lock:
             if self._failure is None:
-                self._failure = error
+                self._failure = make
         for request_id in tuple(self._waiting):
+            error = make()  # first: who is struck in there leaves the entry to the next one who ends it
             entry = self.pop(request_id)
             if entry is not None:
                 entry._settle(error)

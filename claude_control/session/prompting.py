@@ -277,7 +277,7 @@ class Interruptible:
 
     def interrupt(self) -> None:
         """Interrupt what runs and wait a little for its end; a second Ctrl-C meanwhile closes the session."""
-        if self._connection.error is not None:
+        if self._connection.has_ended:
             return
         from claude_control.session.closing import close_connections  # it needs the connection's module
 

@@ -104,6 +104,8 @@ class Reader:
 
     def _take(self, chunk: bytes) -> bool:
         """Deal with some output, and let go of it before the next wait; returns False at the end."""
+        if not chunk:
+            return False
         self.bytes_read += len(chunk)
         self._fast = len(chunk) >= _FAST_BYTES
         block = self._splitter.feed_block(chunk)
@@ -111,7 +113,7 @@ class Reader:
             self._read_lines(self._splitter.feed(chunk))
         elif block or chunk.startswith(b"\n"):  # or one empty line
             self._read_block(block, self._splitter.whole)
-        return bool(chunk)
+        return True
 
     def _more(self) -> bool:
         """Tell whether the program writes faster than we read, so that the next chunk may be handed over with this one.

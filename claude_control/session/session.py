@@ -199,7 +199,7 @@ class Session(Control):
             return "closed" if self._closed else "opening" if self._lock.locked() else "new"
         if connection.released.is_set() or connection.closing:
             return "closed" if connection.released.is_set() else "closing"
-        if connection.error is not None:
+        if connection.has_ended:
             return "failed"
         if connection.answers.waiting_for_person:
             return "waiting"

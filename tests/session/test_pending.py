@@ -9,6 +9,7 @@ import pytest
 
 from claude_control.deadline import Deadline
 from claude_control.errors import ProcessExitedError, SessionClosedError
+from claude_control.session.exited import again
 from claude_control.session.pending import Awaited, PendingReplies
 from tests.threads import together
 from tests.waiting import wait_until
@@ -129,8 +130,8 @@ def test_end_fails_what_waits_and_what_comes() -> None:
     pending = PendingReplies()
     entries = [made(pending) for _ in range(3)]
     cause = ProcessExitedError("gone", exit_code=1)
-    pending.fail_all(cause)
-    pending.fail_all(SessionClosedError("later"))
+    pending.fail_all(lambda: cause)
+    pending.fail_all(lambda: SessionClosedError("later"))
     assert [entry._outcome for entry in entries] == [cause] * 3
     with pytest.raises(ProcessExitedError, match="gone") as caught:
         made(pending)
@@ -142,7 +143,7 @@ def test_every_caller_gets_a_traceback_of_its_own() -> None:
     """The error that refuses requests does not grow with each of them."""
     pending = PendingReplies()
     cause = ProcessExitedError("gone")
-    pending.fail_all(cause)
+    pending.fail_all(again(cause))
     for _ in range(3):
         with pytest.raises(ProcessExitedError) as caught:
             made(pending)
@@ -177,7 +178,7 @@ def test_every_request_ends_once_whatever_races() -> None:
             return 0
 
         def end(pending: PendingReplies = pending) -> int:
-            pending.fail_all(SessionClosedError("over"))
+            pending.fail_all(lambda: SessionClosedError("over"))
             return 0
 
         asked_first, asked_second, answered, *_ = together([ask, ask, answer, give_up, end])
