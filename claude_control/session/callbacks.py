@@ -79,11 +79,12 @@ class Callbacks:
 
     def _begin(self, frame: dict[str, Any]) -> Callable[[], None] | None:
         """Begin to answer a request; returns what is to run on the pool, if anything."""
+        request = None
         try:
             request = read_request(frame)
             return None if request is None else self._starts[request.__class__](request)
         except Exception as error:  # a request without an answer hangs its turn, or lets a tool run
-            _log.error("request.broken", error=error_text(error))
+            _log.error("request.broken", kind=type(request).__name__, error=error_text(error))
             self._answers.fail(frame["request_id"], f"claude_control could not ask: {error_text(error)}")
         return None
 

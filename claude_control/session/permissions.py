@@ -6,6 +6,7 @@ judges. Everything else, and those two without a callback of their own, goes to 
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -41,8 +42,7 @@ class PermissionContext(PermissionDetails):
 
     signal: AbortSignal
     session: Any = attrs.field(repr=False)
-    _request: OpenRequest = attrs.field(repr=False)
-    _permissions: "Permissions" = attrs.field(repr=False)
+    _later: Callable[[], "PendingAnswer"] = attrs.field(repr=False)
     _is_kept: bool = attrs.field(default=False, repr=False, init=False)
     _details: PermissionDetails | None = attrs.field(default=None, repr=False, init=False)
 
@@ -59,21 +59,20 @@ class PermissionContext(PermissionDetails):
     def answer_later(self) -> "PendingAnswer":
         """Keep the request open after the callback returns, whatever it returns; no thread waits for the answer."""
         object.__setattr__(self, "_is_kept", True)
-        return self._permissions.answer_later(self._request)
+        return self._later()
 
 
 _DETAILS = frozenset(PermissionDetails.__annotations__)
 _Open: Any = open_twin(PermissionContext)
 
 
-def _told(request: OpenRequest, session: Any, permissions: "Permissions") -> PermissionContext:
+def _told(request: OpenRequest, session: Any, later: Callable[[], "PendingAnswer"]) -> PermissionContext:
     """Return the context of a request; `__init__` of so large a frozen record takes many times as long."""
     context = object.__new__(_Open)
     context.raw = request.asked.raw
     context.signal = request.signal
     context.session = session
-    context._request = request
-    context._permissions = permissions
+    context._later = later
     context._is_kept = False
     context._details = None
     context.__class__ = PermissionContext
@@ -166,7 +165,7 @@ class Permissions:
             self._answers.answer(open_request, deny(text))
             return
         try:
-            context = _told(open_request, self._session(), self)
+            context = _told(open_request, self._session(), partial(self._answer_later, open_request))
             returned = callback.ask(request, context)
             if not context._is_kept:
                 self._decide(open_request, returned)
@@ -177,9 +176,7 @@ class Permissions:
             _log.warning("permission.failed", option=callback.option, function=name, error=text)
             self._answers.answer(open_request, deny(f"The {callback.option} callback failed: {text}"))
 
-    def answer_later(self, open_request: OpenRequest) -> PendingAnswer:
-        """Return what answers a request later."""
-
+    def _answer_later(self, open_request: OpenRequest) -> PendingAnswer:
         def answer(value: object) -> bool:
             forks.require_owner(self._owner, "this request")
             return self._decide(open_request, value)

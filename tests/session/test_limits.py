@@ -106,12 +106,12 @@ def test_many_open_requests_cost_a_look_each(book: Book) -> None:
 def test_request_that_comes_while_others_are_told_of_is_not_missed(book: Book) -> None:
     """However the coming of a request and the end of another one's time meet, each is told of."""
     limit = TimeLimit(0.0005, book.answers.is_open, book.expire)
-    kept = []
+    kept, pause = [], threading.Event()
     for number in range(1000):
         kept.append(asked(str(number)))
         assert book.answers.add(kept[-1])
         limit.start(kept[-1])
-        time.sleep(number % 20 / 20_000)
+        pause.wait(number % 20 / 20_000)
     wait_until(lambda: len(book.late) == 1000)
     limit.end()
 

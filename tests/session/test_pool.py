@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -75,6 +76,19 @@ def test_functions_that_wait_for_each_other_all_run(pool: CallbackPool) -> None:
         assert pool.submit(meet)
     for _ in range(MAX_THREADS):
         assert done.acquire(timeout=20)
+
+
+@pytest.mark.parametrize("is_hot", [False, True])
+def test_functions_that_are_handed_over_together_run_at_the_same_time(pool: CallbackPool, is_hot: bool) -> None:
+    """None of them waits for another one that blocks, whether a thread is at work then or not."""
+    gate, ran = Gate(), list[int]()
+    if is_hot:
+        pool.submit(gate.wait)
+    assert pool.submit(gate.wait, gate.wait, *(partial(ran.append, number) for number in range(3)))
+    wait_until(lambda: len(ran) == 3)
+    gate.open()
+    pool.close()
+    assert not pool.submit(gate.wait, gate.wait)
 
 
 def test_functions_beyond_the_limit_wait_their_turn(pool: CallbackPool) -> None:
