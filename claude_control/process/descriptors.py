@@ -23,9 +23,8 @@ class Descriptor:
     def close(self) -> None:
         """Close it; idempotent, and nothing in a forked child, where it has been closed already."""
         with forks.steady():
-            fd, self.fd = self.fd, -1
-            if fd >= 0:
-                _open.by_number.pop(fd, None)  # first: closed, it may be somebody else's at once
+            if _open.by_number.pop(self.fd, None) is not None:  # first: closed, it may be somebody else's at once
+                fd, self.fd = self.fd, -1
                 os.close(fd)
 
     def __del__(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claude_control.abort import AbortSignal
+from claude_control.errors import OptionsError
 from claude_control.records import define
 from claude_control.wire import envelope
 from claude_control.wire.framing import encode
@@ -47,6 +48,8 @@ class OpenRequest:
     """What is asked."""
     row: Any = None
     """The row in which it waits for its turn, if in any."""
+    is_kept: bool = False
+    """Whether it stays open when its callback returns, to be answered later."""
     since: float = 0.0
     """When it came, on the monotonic clock, if that matters."""
 
@@ -69,6 +72,7 @@ class Answers:
         # is one step, and it looks then whether the end has come meanwhile.
         self._lock = threading.Lock()
         self._open: dict[str, OpenRequest] = {}
+        self._ending: dict[str, OpenRequest] = {}  # those that were open at the end, until they are told
         self._answered: deque[str] = deque(maxlen=REMEMBERED)
         self._over: str | None = None
         self._told = False  # what follows the end was done to its last step
@@ -86,8 +90,9 @@ class Answers:
                 self._open[request.request_id] = request
         if self._over is None:
             return True
-        with self._lock:
-            self._open.clear()
+        with self._lock:  # it alone: whoever ended it may have been struck before he took out the others
+            if self._open.get(request.request_id) is request:
+                del self._open[request.request_id]
         return False
 
     def knows(self, request_id: str) -> bool:
@@ -118,11 +123,20 @@ class Answers:
 
     def fail(self, request_id: str, text: str) -> None:
         """Answer a request that could not be begun: with its denial, or a control error if it was never added."""
-        request = self._open.get(request_id)
-        if request is not None:
-            self.answer(request, request.denial(text))
-        elif not self.knows(request_id):
+        if not self.deny(request_id, text) and not self.knows(request_id):
             self.refuse(request_id, text)
+
+    def deny(self, request_id: str, text: str) -> bool:
+        """Answer a request with its denial if it is open, or a control error if that has no form in JSON."""
+        request = self._open.get(request_id)
+        if request is None:
+            return False
+        try:
+            self.answer(request, request.denial(text))
+        except OptionsError:  # it repeats something that came: an id that is nested 600 deep
+            if self._take(request):
+                self.refuse(request_id, text)
+        return True
 
     def cancel(self, request_id: str) -> None:
         """Drop a request that the program withdrew: its signal fires and nothing is written. Called by the reader."""
@@ -146,11 +160,13 @@ class Answers:
             return
         with self._lock:
             self._over = reason
-            requests, self._open = list(self._open.values()), {}
-        for request in requests:
+            self._ending.update(self._open)
+            self._open = {}
+        for request in list(self._ending.values()):
             if deny:
                 self._send(encode(envelope.success(request.request_id, request.denial(f"The session was {reason}."))))
             request.signal.fire(reason)
+            self._ending.pop(request.request_id, None)  # not before: who is struck leaves it to the next end
         self.on_end(reason)
         self._told = True
 

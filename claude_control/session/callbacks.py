@@ -1,6 +1,6 @@
 """Hands each request of the program to the part that answers it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from claude_control import log
@@ -71,11 +71,17 @@ class Callbacks:
             UnknownRequest: self._refuse,
         }
 
-    def receive(self, frames: Iterable[dict[str, Any]]) -> None:
+    def receive(self, frames: Sequence[dict[str, Any]]) -> None:
         """Begin to answer requests that came together. Called by the reader: runs nothing of the user's here."""
-        work = [begun for frame in frames if (begun := self._begin(frame)) is not None]
-        if work:
-            self._pool.submit(*work)
+        try:
+            work = [begun for frame in frames if (begun := self._begin(frame)) is not None]
+            if work:
+                self._pool.submit(*work)
+        except Exception as error:  # no thread is to be had, or this one was struck
+            _log.error("request.broken", kind="", error=error_text(error))
+            for request_id in [frame.get("request_id") for frame in frames]:
+                if request_id.__class__ is str:
+                    self._answers.deny(request_id, _could_not_ask(error))
 
     def _begin(self, frame: dict[str, Any]) -> Callable[[], None] | None:
         """Begin to answer a request; returns what is to run on the pool, if anything."""
@@ -85,7 +91,7 @@ class Callbacks:
             return None if request is None else self._starts[request.__class__](request)
         except Exception as error:  # a request without an answer hangs its turn, or lets a tool run
             _log.error("request.broken", kind=type(request).__name__, error=error_text(error))
-            self._answers.fail(frame["request_id"], f"claude_control could not ask: {error_text(error)}")
+            self._answers.fail(frame["request_id"], _could_not_ask(error))
         return None
 
     def _refuse(self, request: UnknownRequest) -> None:
@@ -105,3 +111,7 @@ class Callbacks:
             to_person = isinstance(request, PermissionRequest | Elicitation | UserDialog)
             if to_person and request is not None and not self._answers.knows(request.request_id):
                 self.receive((listed,))
+
+
+def _could_not_ask(error: Exception) -> str:
+    return f"claude_control could not ask: {error_text(error)}"

@@ -34,9 +34,10 @@ class Changes:
         """Wait for a change since the count `since`, for so many seconds at the most; None for ever."""
         waiter = threading.Lock()
         waiter.acquire()
-        self._waiters.append(waiter)
         try:
+            self._waiters.append(waiter)
             if self._count == since:
                 waiter.acquire(timeout=-1 if seconds is None else seconds)
         finally:
-            self._waiters.remove(waiter)
+            if waiter in self._waiters:  # else it was struck before
+                self._waiters.remove(waiter)

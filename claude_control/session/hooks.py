@@ -154,9 +154,8 @@ class Hooks:
             if self._answers.time_out(
                 request, f"The {hook.event} hook did not answer within {hook.timeout:g} seconds."
             ):
-                _log.warning(
-                    "hook.timed_out", hook_event=hook.event, function=name_of(hook.function), seconds=hook.timeout
-                )
+                function = name_of(request.handler.function)
+                _log.warning("hook.timed_out", hook_event=hook.event, function=function, seconds=hook.timeout)
 
 
 class Rows:
@@ -167,18 +166,20 @@ class Rows:
         self._rows: dict[Hashable, deque[OpenRequest]] = {}
 
     def add(self, row: Hashable, waiting: OpenRequest) -> bool:
-        """Put one at the end of a row; True if the row is new, so that somebody must run it."""
+        """Put one at the end of a row; True if somebody must run it: if it is new, or who added the same was struck."""
         with self._lock:
-            is_new = row not in self._rows
+            others = self._rows.get(row)
+            is_new = others is None or any(each.request_id == waiting.request_id for each in others)
             self._rows.setdefault(row, deque()).append(waiting)
         return is_new
 
     def next(self, row: Hashable) -> OpenRequest | None:
         """Return whose turn it is; None at the end of the row, which is then gone."""
         with self._lock:
-            if self._rows[row]:
-                return self._rows[row].popleft()
-            del self._rows[row]
+            waiting = self._rows.get(row)  # gone, if two run it: see `add`
+            if waiting:
+                return waiting.popleft()
+            self._rows.pop(row, None)
         return None
 
     def take(self, row: Hashable, until: float) -> list[OpenRequest]:

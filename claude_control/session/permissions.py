@@ -43,7 +43,6 @@ class PermissionContext(PermissionDetails):
     signal: AbortSignal
     session: Any = attrs.field(repr=False)
     _later: Callable[[], "PendingAnswer"] = attrs.field(repr=False)
-    _is_kept: bool = attrs.field(default=False, repr=False, init=False)
     _details: PermissionDetails | None = attrs.field(default=None, repr=False, init=False)
 
     if not TYPE_CHECKING:
@@ -58,7 +57,6 @@ class PermissionContext(PermissionDetails):
 
     def answer_later(self) -> "PendingAnswer":
         """Keep the request open after the callback returns, whatever it returns; no thread waits for the answer."""
-        object.__setattr__(self, "_is_kept", True)
         return self._later()
 
 
@@ -73,7 +71,6 @@ def _told(request: OpenRequest, session: Any, later: Callable[[], "PendingAnswer
     context.signal = request.signal
     context.session = session
     context._later = later
-    context._is_kept = False
     context._details = None
     context.__class__ = PermissionContext
     return context  # type: ignore[no-any-return]  # it is one now
@@ -167,7 +164,7 @@ class Permissions:
         try:
             context = _told(open_request, self._session(), partial(self._answer_later, open_request))
             returned = callback.ask(request, context)
-            if not context._is_kept:
+            if not open_request.is_kept:
                 self._decide(open_request, returned)
         except BaseException as error:
             # An unanswered request hangs the turn, so SystemExit and KeyboardInterrupt deny too.
@@ -181,7 +178,9 @@ class Permissions:
             forks.require_owner(self._owner, "this request")
             return self._decide(open_request, value)
 
-        return PendingAnswer(answer, open_request.signal)
+        pending = PendingAnswer(answer, open_request.signal)
+        open_request.is_kept = True  # of the request, not of a context: that may be a copy
+        return pending
 
     def _decide(self, open_request: OpenRequest, value: object) -> bool:
         response = open_request.handler.answer(value, open_request.asked.input, allow_bypass=self._allow_bypass)

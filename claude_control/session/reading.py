@@ -1,6 +1,6 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from claude_control import log
@@ -47,7 +47,7 @@ class Reader:
         *,
         max_line_bytes: int,
         deliver: Callable[[list[Item]], None],
-        ask: Callable[[Iterable[dict[str, Any]]], None],
+        ask: Callable[[Sequence[dict[str, Any]]], None],
         control: Callable[[str, dict[str, Any]], None],
         lost_control: Callable[[LongLine], None],
         pending: PendingReplies,
@@ -210,8 +210,8 @@ class Reader:
             return False
         asks = kind == "control_request"
         frames = self._decoder.decode_block(block, ends + 1, exact=asks)
-        if frames is None or [frame["type"] for frame in frames].count(kind) < len(frames):
-            return False  # or it has the key "type" twice
+        if frames is None or [frame.__class__ is dict and frame.get("type") for frame in frames].count(kind) <= ends:
+            return False  # it has the key "type" twice, or is torn
         if self._items:
             self._hand_over()
         self.frames += len(frames)

@@ -68,11 +68,12 @@ class Writer:
         self._transport = transport
         self._name = name
         self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
-        # Guards the eight below; held over one non-blocking write at most. Taken by itself, never by way of the
+        # Guards the nine below; held over one non-blocking write at most. Taken by itself, never by way of the
         # condition, whose __enter__ is Python: Ctrl-C could land in there with the lock taken, and it would stay so.
         self._lock = threading.Lock()
         self._resting: threading.Condition | None = None  # what the thread waits for while there is nothing to write
         self._queue: deque[Ticket] = deque()
+        self._dropped: list[Ticket] = []  # that are still to be told
         self._kept = b""  # lines to be written with the next one
         self._kept_on_error: Callable[[OSError], object] | None = None
         self._thread: threading.Thread | None = None
@@ -111,12 +112,13 @@ class Writer:
                 self._write_kept(direct)
             try_write = self._try_write if direct and not self._queue and len(line) <= PIPE_BUF else None
             if gather and (self._thread or self._has_thread()):
-                return self._gather(line, on_error)
-            if try_write is not None and try_write(line):
+                ticket = self._gather(line, on_error)  # returned outside: the lock is let go of at each strike then
+            elif try_write is not None and try_write(line):
                 self.bytes_written += len(line)
                 return None
-            ticket = ticket or Ticket(line, on_error)
-            self._enqueue(ticket)
+            else:
+                ticket = ticket or Ticket(line, on_error)
+                self._enqueue(ticket)
         return ticket
 
     def release(self) -> None:
@@ -195,16 +197,19 @@ class Writer:
                 with contextlib.suppress(OSError):
                     self._write_kept()
             self._closed = self._closed or error
-            if self._thread is None and not self._queue:
+            if self._thread is None and not self._queue and not self._dropped:
                 return
-            dropped = [ticket for ticket in self._queue if not ticket.begun]
+            for ticket in self._queue:
+                if not ticket.begun and ticket.error is None:
+                    self._dropped.append(ticket)
+                    ticket.error = error  # under the lock: who cannot withdraw it any more must see why
             self._queue = deque(ticket for ticket in self._queue if ticket.begun)
-            for ticket in dropped:
-                ticket.error = error  # under the lock: who cannot withdraw it any more must see why
             if self._resting is not None:
                 self._resting.notify()
-        for ticket in dropped:
+        for ticket in list(self._dropped):  # whoever is struck in here leaves the rest to the next one
             ticket.finish(error)
+            with contextlib.suppress(ValueError):
+                self._dropped.remove(ticket)
 
     def _keep(self, line: bytes, on_error: Callable[[OSError], object] | None, follows: Callable[[], bool]) -> bool:
         """Keep a line for the next one, or write it with those that are kept; False if it is not to be done so."""

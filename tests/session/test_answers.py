@@ -9,7 +9,7 @@ import pytest
 from claude_control.abort import AbortSignal
 from claude_control.errors import OptionsError
 from claude_control.session.answers import REMEMBERED, Answers, Handler, OpenRequest
-from tests.threads import together
+from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 
 
 class Wire:
@@ -114,6 +114,33 @@ def test_end_fires_every_signal(wire: Wire, deny: bool) -> None:
     denied = [one for one in wire.responses if one["response"]]
     assert [one["request_id"] for one in denied] == (["r1", "r2"] if deny else [])
     assert all(one["response"]["message"] == "The session was closed." for one in denied)
+
+
+@LIVELOCKS_WHEN_TRACED
+def test_end_that_was_struck_is_ended_by_the_next_one() -> None:
+    """Wherever the end is struck, each open request is denied and told at the next one, though one more has come."""
+    number, was_struck = 0, True
+    while was_struck:
+        number, wire = number + 1, Wire()
+        requests = [wire.open(name) for name in ("r1", "r2")]
+        was_struck = struck(lambda answers=wire.answers: answers.end("closed", deny=True), number)  # type: ignore[misc]
+        wire.answers.add(OpenRequest("r9", AbortSignal(), Handler(None, print, lambda _request, text: {"text": text})))
+        wire.answers.end("closed", deny=True)
+        assert [request.signal.reason for request in requests] == ["closed", "closed"], number
+        assert {"r1", "r2"} <= {one["request_id"] for one in wire.responses}, number
+    assert number > 10
+
+
+def test_denial_without_a_json_form_is_a_control_error(wire: Wire) -> None:
+    """A request whose denial cannot be written is refused instead, and is over then."""
+    deep: list[Any] = []
+    for _ in range(600):
+        deep = [deep]
+    made = OpenRequest("r1", AbortSignal(), Handler(None, print, lambda _request, text: {"id": deep, "text": text}))
+    assert wire.answers.add(made)
+    wire.answers.fail("r1", "no luck")
+    assert [(one["request_id"], one["error"]) for one in wire.responses] == [("r1", "no luck")]
+    assert wire.answers.answer(made, {}) is False
 
 
 def test_nothing_is_taken_after_the_end(wire: Wire) -> None:

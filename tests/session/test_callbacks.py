@@ -1,10 +1,13 @@
 """Permission callbacks on the scripted CLI: one answer for everything, whatever the callback does."""
 
+import copy
 import json
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 
 from claude_control import Allow, Deny, Options, PermissionUpdate
@@ -157,6 +160,20 @@ def test_answers_can_come_later(scripted_cli: ScriptedCLIFactory, open_scripted:
     assert session.state == "waiting"
     assert later[0].allow() is True
     assert later[0].deny("no") is False
+    assert asked.result(timeout=10).result == "done"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, attrs.evolve])
+def test_answer_of_a_copied_context_comes_later(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, copied: Callable[[Any], Any]
+) -> None:
+    """A wrapper may hand a copy of the context to the callback, whose `answer_later()` keeps the request open too."""
+    later: list[PendingAnswer] = []
+    cli = scripted_cli(prompts=[[use_tool("Bash", {"command": "ls"}), reply("done")]])
+    session = open_scripted(cli, can_use_tool=lambda _t, _i, context: later.append(copied(context).answer_later()))
+    asked = session.ask("x")
+    wait_until(lambda: bool(later))
+    assert later[0].allow() is True
     assert asked.result(timeout=10).result == "done"
 
 
@@ -316,6 +333,21 @@ def test_request_that_cannot_be_started_is_answered(monkeypatch: pytest.MonkeyPa
     before, broken, after = begun(permission, {"subtype": "hook_callback", "callback_id": "h"}, permission)
     assert broken["error"] == "claude_control could not ask: RuntimeError: no luck"
     assert [answer["response"]["behavior"] for answer in (before, after)] == ["deny", "deny"]
+
+
+def test_requests_are_denied_when_no_thread_can_run_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should the pool fail at requests that came together, each that is open is denied, and the reader goes on."""
+
+    def fail(_pool: CallbackPool, *_functions: object) -> bool:
+        raise MemoryError("no memory for a thread")
+
+    monkeypatch.setattr(CallbackPool, "submit", fail)
+    permission = {"subtype": "can_use_tool", "tool_name": "Bash"}
+    found = begun(permission, {"subtype": "new"}, permission)
+    assert [answer["request_id"] for answer in found] == ["0", "1", "2"]
+    assert [answer["response"]["behavior"] for answer in (found[0], found[2])] == ["deny", "deny"]
+    assert "no memory for a thread" in found[0]["response"]["message"]
+    assert found[1]["subtype"] == "error"
 
 
 def test_request_that_is_too_deep_is_answered() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from claude_control.session.changes import Changes
+from tests.threads import LIVELOCKS_WHEN_TRACED, struck
 from tests.waiting import wait_until
 
 
@@ -38,3 +39,15 @@ def test_change_wakes_all_who_wait(seconds: float | None) -> None:
         thread.join(10)
     assert not any(thread.is_alive() for thread in threads)
     assert not changes._waiters
+
+
+@LIVELOCKS_WHEN_TRACED
+def test_struck_wait_leaves_nobody_behind() -> None:
+    """Wherever a thread is struck that waits for a change, it is told of none any more."""
+    number, was_struck = 0, True
+    while was_struck:
+        number, changes = number + 1, Changes()
+        was_struck = struck(lambda waits=changes.wait: waits(0, 0.0), number)  # type: ignore[misc]
+        assert not changes._waiters, number
+        changes.tell()
+    assert number > 5

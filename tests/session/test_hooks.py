@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from claude_control import HookMatcher, allow_tool, defer_tool, deny_tool, rewrite_input
+from claude_control.abort import AbortSignal
+from claude_control.session.answers import Handler, OpenRequest
+from claude_control.session.hooks import Rows
 from claude_control.session.pool import MAX_THREADS
 from claude_control.testing.scripted_cli import ScriptedCLI, ScriptedCLIFactory
 from claude_control.testing.steps import (
@@ -429,3 +432,14 @@ def test_256_callbacks_that_make_long_control_calls_all_finish(
     everyone.wait(30)
     assert asked.result(timeout=40).result == "all"
     assert [answer["response"] for answer in answers(cli)] == [{}] * 256
+
+
+def test_row_that_nobody_runs_is_run_with_the_request_that_comes_again() -> None:
+    """Whoever was struck before a row was run leaves it to who begins the request anew; the old one is skipped."""
+    rows, handler = Rows(), Handler(None, print, lambda _request, _text: {})
+    first, again, other = (OpenRequest(name, AbortSignal(), handler) for name in ("r1", "r1", "r2"))
+    assert rows.add("row", first) is True
+    assert rows.add("row", again) is True
+    assert rows.add("row", other) is False
+    assert [rows.next("row") for _ in range(5)] == [first, again, other, None, None]
+    assert rows.add("row", other) is True

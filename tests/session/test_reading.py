@@ -110,6 +110,16 @@ def test_control_frames_that_come_together_are_read_like_others(
         assert together[2][3][1]["request"]["n"] == 123456789012345678901234567890
 
 
+@pytest.mark.parametrize("more", [b'{"d":1}', b"5"])
+def test_torn_control_lines_are_bad_lines(more: bytes) -> None:
+    """Lines that begin like control frames, and are none by themselves, are shown, though together they were JSON."""
+    ends = (b'"a":[0', b'"b":1}]}', b'"c":1},' + more)
+    torn = b"".join(b'{"type":"control_request",%b\n' % end for end in ends)
+    reader, items, controls = all_read([torn])
+    assert (reader.bad_lines, controls) == (3, [])
+    assert [cast(BadLine, cast(One, item)[1]).line.encode() for item in items] == torn.splitlines()
+
+
 def test_control_frame_that_is_too_deep_is_shown_among_others() -> None:
     """Where the handling of one of several runs out of the stack, it is shown as a bad line and the others go on."""
     lines = [b'{"type":"control_response","request_id":"%d"}' % number for number in range(3)]

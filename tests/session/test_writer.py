@@ -11,7 +11,7 @@ from claude_control.deadline import Deadline
 from claude_control.session import writer as writer_module
 from claude_control.session.writer import PIPE_BUF, Ticket, Writer
 from tests.session.pipe_transport import CountingTransport, PipeTransport, PlainPipeTransport
-from tests.threads import together
+from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 from tests.waiting import wait_until
 
 NAME = "claude-test-writer"
@@ -209,6 +209,36 @@ def test_ticket_whose_last_line_is_taken_back_is_over(pipe: Pipe) -> None:
     assert pipe.writer.withdraw(ticket, b"1-") and ticket.is_set() and ticket.error is not None
     assert pipe.writer.put(b"2-line\n", gather=True) is not ticket
     assert pipe.transport.take(len(LONG) + 7) == LONG + b"2-line\n"
+
+
+@LIVELOCKS_WHEN_TRACED
+@pytest.mark.parametrize("what", ["put", "withdraw", "close"])
+def test_strike_leaves_what_gathers_whole(what: str) -> None:
+    """Wherever a thread is struck at lines that gather, the others' are written or told, and the lock is free."""
+    number, was_struck = 0, True
+    while was_struck:
+        number, own = number + 1, Pipe(PipeTransport())
+        assert begun(own.put(LONG))
+        tickets = [own.writer.put(b"%d-line\n" % each, gather=True) for each in range(3)]
+        ticket = tickets[0]
+        assert ticket is not None
+        works: dict[str, Callable[[], object]] = {
+            "put": lambda: own.writer.put(b"mine\n", gather=True),  # noqa: B023
+            "withdraw": lambda: own.writer.withdraw(ticket, b"1-"),  # noqa: B023
+            "close": own.writer.close,
+        }
+        was_struck = struck(works[what], number)
+        assert own.writer._lock.acquire(timeout=5), f"taken, after a strike at {number}"
+        own.writer._lock.release()
+        if what == "close":
+            own.writer.close()
+            assert ticket.wait_for_write(Deadline(5)) and ticket.error is not None, number
+        else:
+            own.transport.take(len(LONG))
+            assert ticket.wait_for_write(Deadline(5)) and ticket.error is None, number
+            assert own.transport.take(7) == b"0-line\n"
+        own.end()
+    assert number > 5
 
 
 def test_line_gathers_only_where_a_thread_can_be_had(pipe: Pipe) -> None:
