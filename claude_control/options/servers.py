@@ -32,7 +32,10 @@ class ToolServerLike(Protocol):
         send: Callable[[dict[str, Any]], object] | None = None,
         session: Callable[[], Any] | None = None,
     ) -> Any:
-        """Serve one session; what it returns takes messages."""
+        """Serve one session; the `receive` of what it returns takes messages, in the reader, and must not wait there.
+
+        Until it is back no other request of the program is begun.
+        """
 
 
 def in_process(servers: Any) -> dict[str, Any]:
