@@ -133,10 +133,7 @@ def test_end_that_was_struck_is_ended_by_the_next_one() -> None:
 
 def test_denial_without_a_json_form_is_a_control_error(wire: Wire) -> None:
     """A request whose denial cannot be written is refused instead, and is over then."""
-    deep: list[Any] = []
-    for _ in range(600):
-        deep = [deep]
-    made = OpenRequest("r1", AbortSignal(), Handler(None, print, lambda _request, text: {"id": deep, "text": text}))
+    made = OpenRequest("r1", AbortSignal(), Handler(None, print, lambda _request, text: {"id": object(), "text": text}))
     assert wire.answers.add(made)
     wire.answers.fail("r1", "no luck")
     assert [(one["request_id"], one["error"]) for one in wire.responses] == [("r1", "no luck")]

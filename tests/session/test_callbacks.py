@@ -357,7 +357,7 @@ def test_request_that_is_too_deep_is_answered() -> None:
         deep = [deep]
     permission = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"deep": deep}}
     unknown, asked = begun({"subtype": deep}, permission)
-    assert "RecursionError" in unknown["error"]
+    assert unknown["error"].startswith("claude_control ")  # CPython 3.13 does not run out of it over this one
     assert asked["response"]["behavior"] == "deny"
 
 
