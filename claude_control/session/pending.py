@@ -101,7 +101,7 @@ class PendingReplies:
     def settle(self, frames: Iterable[dict[str, Any]]) -> int:
         """Hand answers to those who wait for them, up to the first frame that is more, or nothing of the kind.
 
-        Returns how many it were. Called by the reader: nearly all answers go this way, the others by `resolve`.
+        Returns how many those were. Called by the reader: nearly all answers go this way, the others by `resolve`.
         """
         count = 0
         for frame in frames:
@@ -112,9 +112,7 @@ class PendingReplies:
             entry = self._waiting.pop(request_id, None) if request_id.__class__ is str else None
             if entry is None:
                 break
-            entry._outcome = frame  # as `_settle` does
-            for waiter in tuple(entry._waiters):
-                waiter.release()
+            entry._settle(frame)
             count += 1
         return count
 
