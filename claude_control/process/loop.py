@@ -1,15 +1,14 @@
-"""What the watch thread turns: one wait for all stderr pipes and process exits."""
+"""What the watch thread turns: one selector over all stderr pipes and process exits."""
 
 import contextlib
 import functools
 import os
-import select
+import selectors
 import time
 from collections.abc import Callable
-from typing import Any
 
 from claude_control import log
-from claude_control.process.descriptors import Descriptor, pipe
+from claude_control.process.descriptors import pipe
 from claude_control.process.watched import Watched
 
 __all__ = ["Loop", "guarded"]
@@ -18,9 +17,6 @@ GRACE = 0.2
 """Seconds after the exit for which stderr is still read if a grandchild holds it: a last line may be on its way."""
 
 _EXIT_POLL = 0.05  # seconds between looks at processes without a pidfd: costs nothing, and nobody notices the delay
-
-_HAS_EPOLL = hasattr(select, "epoll")
-_UNIT = 1 if _HAS_EPOLL else 1000  # seconds for an epoll object, milliseconds for the other
 
 _log = log.get(__name__)
 
@@ -34,24 +30,22 @@ def guarded(function: Callable[[], object], what: str) -> None:
 
 
 class Loop:
-    """Poll object, wake-up pipe and the processes that are followed.
+    """Selector, wake-up pipe and the processes that are followed.
 
     Everything but `wake` and `add` belongs to the watch thread.
     """
 
     def __init__(self) -> None:
         self.watched: set[Watched] = set()
-        # To a wait that has begun only epoll adds something; without it there is no pidfd either, and `follow` wakes.
-        self._poll: Any = select.epoll() if _HAS_EPOLL else select.poll()
-        self._serves: dict[int, Callable[[], object]] = {}  # by descriptor: what an event calls
+        self.selector = selectors.DefaultSelector()
         try:
             self._wake_reading, self._wake_writing = pipe()
         except BaseException:
-            self.close_poll()
+            self.selector.close()
             raise
         os.set_blocking(self._wake_reading.fd, False)
         os.set_blocking(self._wake_writing.fd, False)
-        self._register(self._wake_reading.fd, self._woken)
+        self.selector.register(self._wake_reading.fd, selectors.EVENT_READ, self._woken)
         self._polled: set[Watched] = set()  # those without a pidfd
         self._untold: set[Watched] = set()  # ended, and the reader of the output does not know yet
         self._lingering: dict[Watched, float] = {}  # ended, stderr still open: when it is dropped
@@ -63,10 +57,8 @@ class Loop:
 
     def wait(self, timer: float | None) -> None:
         """Wait for events and serve them; until `timer` on the monotonic clock at the latest."""
-        seconds = self._timeout(timer)
-        events = self._poll.poll(None if seconds is None else seconds * _UNIT)
-        for serve in [self._serves[fd] for fd, _ in events if fd in self._serves]:
-            guarded(serve, "event")
+        for key, _ in self.selector.select(self._timeout(timer)):
+            guarded(key.data, "event")
 
     def tick(self) -> None:
         """Do what is due by the clock."""
@@ -83,13 +75,14 @@ class Loop:
                 self._close_stderr(watched)
 
     def add(self, watched: Watched) -> None:
-        """Follow a process. Called in any thread, under the watch's lock: more may come while it waits."""
+        """Follow a process. Called in any thread, under the watch's lock: a selector may get more while it waits."""
         self.watched.add(watched)
         if watched.stderr is not None:
-            self._register(watched.stderr.fd, functools.partial(self._read_stderr, watched))
+            serve = functools.partial(self._read_stderr, watched)
+            self.selector.register(watched.stderr.fd, selectors.EVENT_READ, serve)
         if watched.pidfd is not None:
-            # Last: from here on it may be over.
-            self._register(watched.pidfd.fd, functools.partial(self._look_for_exit, watched))
+            serve = functools.partial(self._look_for_exit, watched)
+            self.selector.register(watched.pidfd.fd, selectors.EVENT_READ, serve)  # last: from here on it may be over
         else:
             self._polled.add(watched)
 
@@ -99,27 +92,11 @@ class Loop:
 
     def close(self) -> None:
         """Close the loop's own descriptors."""
-        self.close_poll()
+        self.selector.close()
         self._wake_reading.close()
         self._wake_writing.close()
 
-    def close_poll(self) -> None:
-        """Close the poll object alone: in a forked child, where the rest closes itself."""
-        if _HAS_EPOLL:
-            self._poll.close()
-
     # -- private ----------------------------------------------------------------------------------------------------
-
-    def _register(self, fd: int, serve: Callable[[], object]) -> None:
-        self._serves[fd] = serve
-        self._poll.register(fd, select.POLLIN)
-
-    def _close(self, descriptor: Descriptor) -> None:
-        """Forget a descriptor and close it. Before that, because a child of a fork may keep it open for a moment."""
-        with contextlib.suppress(OSError, KeyError):  # to register it has failed
-            self._poll.unregister(descriptor.fd)
-        self._serves.pop(descriptor.fd, None)
-        descriptor.close()
 
     def _timeout(self, timer: float | None) -> float | None:
         if timer is None and not (self._polled or self._untold or self._lingering):
@@ -169,12 +146,14 @@ class Loop:
         self._polled.discard(watched)
         pidfd, watched.pidfd = watched.pidfd, None
         if pidfd is not None:
-            self._close(pidfd)
+            self.selector.unregister(pidfd.fd)
+            pidfd.close()
 
     def _close_stderr(self, watched: Watched) -> None:
         self._lingering.pop(watched, None)
         if watched.stderr is not None and watched.stderr.fd >= 0:
-            self._close(watched.stderr)
+            self.selector.unregister(watched.stderr.fd)
+            watched.stderr.close()
         self._forget_if_over(watched)
 
     def _forget_if_over(self, watched: Watched) -> None:

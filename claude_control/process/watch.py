@@ -1,7 +1,7 @@
 """The one thread that watches every child process of this one: last words, exits, timers.
 
 `claude-watch` starts with the first thing to watch and ends with the last. It runs none of the user's code and never
-waits for anything but its poll object.
+waits for anything but its selector.
 """
 
 import functools
@@ -120,7 +120,7 @@ class Watch:
         loop = self._loop
         self._reset()
         if loop is not None:
-            loop.close_poll()
+            loop.selector.close()
 
     # -- private: the watch thread ----------------------------------------------------------------------------------
 
