@@ -31,14 +31,14 @@ class Door:
         if standby is not None:
             standby.release()
 
-    def _take(self, expect: Callable[[], None], chunk: bytes) -> bool:
+    def _take(self, expect: Callable[[], None], chunk: bytes) -> int:
         frame = self._reader.control_in(chunk)
         if frame is None:
-            return False
+            return 0
         if frame["type"] == "control_request":
             expect()
             self._reader.ask((frame,))
         elif frame["type"] != "control_response" or not is_echo(frame):
-            return False
+            return 0
         self._reader.count_read(chunk)
-        return True
+        return len(chunk)

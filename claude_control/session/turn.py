@@ -308,15 +308,15 @@ class Turn(Consumer):
             standby.lead(inbox.is_dry, partial(self._take_deltas, standby), SLICE)
             self._connection.check_owner()  # a signal handler may have forked
 
-    def _take_deltas(self, standby: Standby, chunk: bytes) -> bool:
+    def _take_deltas(self, standby: Standby, chunk: bytes) -> int:
         """Take deltas of this turn that this thread has read, unless they are for others, too."""
         connection, record = self._connection, self._record
         if not connection.reader.is_deltas(chunk) or connection.subscriptions.wanted:
-            return False
+            return 0
         if not connection.conversation.runs(record) or not record.inbox.keep_read(standby.hand_over):
-            return False
+            return 0
         connection.reader.count_read(chunk)
-        return True
+        return len(chunk)
 
     def interrupt(self) -> None:
         """Stop this turn.
