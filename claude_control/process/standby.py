@@ -48,6 +48,7 @@ _MOST_QUICK = 512  # waits in a row that were over soon, before it is looked for
 _STEP = 0.02  # seconds that the reader waits at a stretch for somebody else to leave
 _LOOK = 1.0  # seconds after which the reader looks whether anybody still comes, and whether who leads is held up
 _NUMBER = itemgetter(0)
+_ONCE = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLONESHOT", 0)
 
 
 class Standby:
@@ -105,13 +106,12 @@ class Standby:
         return self._watch()
 
     def lead(
-        self, waits: Callable[[], bool], take: Callable[[bytes], int], seconds: float, *, may_overtake: bool = True
+        self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float, *, may_overtake: bool = True
     ) -> None:
-        """Read while the reader stands by, and `waits()`; `take` deals with output, and returns how many bytes of it.
+        """Read while the reader stands by, and `waits()`; `take` deals with some output, or says that it cannot.
 
-        With none, all of that is the reader's; what follows whole lines is given again, with what comes next. Returns
-        without anything, too, after so many seconds or after `release`. If `take` is held up for seconds, the reader
-        deals with its output, too, unless it must not (`may_overtake`).
+        That is then the reader's. Returns without anything, too, after so many seconds or after `release`. If `take`
+        is held up for seconds, the reader deals with its output, too, unless it must not (`may_overtake`).
         """
         if not self._standing:
             return
@@ -182,7 +182,7 @@ class Standby:
             self._leaders.close()
             self._bell.close()
 
-    # -- private: of the reader -----------------------------------------------------------------------------------------
+    # -- private: of the reader ----------------------------------------------------------------------------------------
 
     def _stand(self) -> None:
         if self._muted:  # by one that has left meanwhile
@@ -226,47 +226,40 @@ class Standby:
         self._readers.close()
         self._leaders.close()
 
-    # -- private: of who leads ------------------------------------------------------------------------------------------
+    # -- private: of who leads -----------------------------------------------------------------------------------------
 
-    def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], int], seconds: float) -> None:
+    def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
         # A signal handler may `leave` wherever something is called, so `_standing` is looked at just before each step.
         if self._standing:
             self._readers.modify(self._fd, select.EPOLLET)  # not 0, which tells of the end again and again
         until = time.monotonic() + seconds
-        while self._standing and not self._recalled and (self._left or waits()):
-            if not self._wait_for_more(waits, until) or not self._standing:
+        while self._standing and not self._recalled and waits():
+            self._wait_for_more(waits, until)
+            if not self._left or not self._standing:
                 break
-            self._held = chunk = self._left[0] if len(self._left) == 1 else b"".join(self._left)
-            done = take(chunk)
-            if not done:
+            self._held = chunk = self._left[0]
+            if not take(chunk):
                 break
-            rest = deque((chunk[done:],))
-            if done == len(chunk):
-                self._left.clear()
-            elif self._standing:
-                self._left = rest
+            self._left.clear()
             self._held = None
         if (self._left or self._recalled or not self._standing) and not self._over:
             self._standing = False
             self._ring(self._readers)
 
-    def _wait_for_more(self, waits: Callable[[], bool], until: float) -> bool:
-        """Put the next output into `_left`; False if there is none in time, or the bell has rung."""
-        if self._quick >= self._enough and self._look(waits):
-            return True
-        began, before = time.monotonic(), len(self._left)
-        seconds = max(0.0, until - began) if waits() else 0.0  # the rest of a line is there, or is the reader's
+    def _wait_for_more(self, waits: Callable[[], bool], until: float) -> None:
+        """Put the next output into `_left`, if there is some in time, and before the bell rings."""
+        began = time.monotonic()
+        if self._quick >= self._enough and (self._look(waits, began + SPIN) or not waits()):
+            return
         if self._standing:
-            self._left.extend(self._next_chunk(seconds))
-        self._quick = self._quick + 1 if time.monotonic() - began < 2 * SPIN else 0
-        return len(self._left) > before
+            self._left.extend(self._next_chunk(max(0.0, until - began)))
+            self._quick = self._quick + 1 if time.monotonic() - began < 2 * SPIN else 0
 
-    def _look(self, waits: Callable[[], bool]) -> bool:
-        """Look for output without sleeping."""
-        until, before = time.monotonic() + SPIN, len(self._left)
+    def _look(self, waits: Callable[[], bool], until: float) -> bool:
+        """Look for output without sleeping, as long as somebody waits for it; returns whether there was some."""
         while self._standing and not self._recalled and waits():
             self._left.extend(self._next_chunk(0.0))
-            if len(self._left) > before:
+            if self._left:
                 self._enough = 1
                 return True
             if time.monotonic() > until:
@@ -279,16 +272,22 @@ class Standby:
         ready = map(_NUMBER, chain.from_iterable(map(self._leaders.poll, (seconds,), (1,))))
         return map(os.read, filter(self._fd.__eq__, ready), repeat(ANSWER_BYTES))
 
-    # -- private: of both -----------------------------------------------------------------------------------------------
+    # -- private: of both ----------------------------------------------------------------------------------------------
 
     def _arm(self) -> None:
         """Have the reader told of output."""
-        with contextlib.suppress(ValueError, OSError):  # it was closed just now
-            self._readers.modify(self._fd, select.EPOLLIN | select.EPOLLONESHOT)
+        _modify(self._readers, self._fd)
 
     def _ring(self, epoll: select.epoll) -> None:
-        with contextlib.suppress(ValueError, OSError):  # it was closed just now, by who led
-            epoll.modify(self._bell.fd, select.EPOLLIN | select.EPOLLONESHOT)
+        _modify(epoll, self._bell.fd)
+
+
+def _modify(epoll: select.epoll, fd: int) -> None:
+    """Ask for one event; it may have been closed just now."""
+    try:  # noqa: SIM105  # it is called for each answer, and `suppress` takes as long as the system call
+        epoll.modify(fd, _ONCE)
+    except (ValueError, OSError):
+        pass
 
 
 def open_standby(fd: int) -> Standby | None:

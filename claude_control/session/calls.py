@@ -246,20 +246,20 @@ class Calls:
         standby.lead(lambda: reply._outcome is None, partial(self._take, reply), seconds)
         return True
 
-    def _take(self, reply: PendingReply[Any], chunk: bytes) -> int:
+    def _take(self, reply: PendingReply[Any], chunk: bytes) -> bool:
         """Settle a request if the chunk is its answer and no more; echoes may come before it."""
         assert self.reader is not None
         frame = self.reader.control_in(chunk)
         if frame is None or frame["type"] != "control_response":
-            return 0
+            return False
         if not is_echo(frame):
             if envelope.answered(frame) != reply.request_id or len(frame["response"]) > PLAIN_FIELDS:
-                return 0
+                return False
             if self.pending.pop(reply.request_id) is None:
-                return 0  # the reader has dealt with it, or counts it as late
+                return False  # the reader has dealt with it, or counts it as late
             reply._outcome = frame
-        self.reader.count_read(chunk)
-        return len(chunk)
+        self.reader.count_read(len(chunk))
+        return True
 
     def _wait(self, reply: PendingReply[Any], waiter: threading.Lock, deadline: Deadline) -> None:
         subtype, seconds = reply._request.subtype, deadline.timeout

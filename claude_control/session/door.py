@@ -31,14 +31,14 @@ class Door:
         if standby is not None:
             standby.release()
 
-    def _take(self, expect: Callable[[], None], chunk: bytes) -> int:
+    def _take(self, expect: Callable[[], None], chunk: bytes) -> bool:
         frame = self._reader.control_in(chunk)
         if frame is None:
-            return 0
+            return False
         if frame["type"] == "control_request":
             expect()
             self._reader.ask((frame,))
         elif frame["type"] != "control_response" or not is_echo(frame):
-            return 0
-        self._reader.count_read(chunk)
-        return len(chunk)
+            return False
+        self._reader.count_read(len(chunk))
+        return True

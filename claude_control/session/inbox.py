@@ -197,16 +197,9 @@ class Inbox(_Waiting):
             if waiter not in self._waiters:
                 self._waiters = [*self._waiters, waiter]  # see `_wait`
 
-    def keep_read(self, hand_over: Callable[[list[Any]], bool]) -> bool:
-        """Keep lines that the consumer has read by itself while it was dry; `hand_over` adds them to a list as one.
-
-        Returns False if it has to come from the reader. Takes no lock: nobody else puts or takes anything then.
-        """
-        return self.keeps and hand_over(self._items)
-
     @property
     def keeps(self) -> bool:
-        """Whether everything that is unread is in memory."""
+        """Whether everything that is unread is in memory, and wanted."""
         return self._spill is None and not self._discarding
 
     @property

@@ -28,6 +28,7 @@ _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely t
 _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
 
 _LONE = {kind: b'{"type":"%b",' % kind.encode() for kind in ("control_response", "control_request")}
+_NEXT_DELTA = b"\n" + DELTA
 _LONE_BEGINS = tuple(_LONE.values())
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
@@ -171,14 +172,18 @@ class Reader:
         frame = decoder.decode(chunk) if whole else None
         return None if decoder.flawed else frame
 
-    def is_deltas(self, chunk: bytes) -> bool:
-        """Tell whether the chunk is lines that are handed over as they came, whatever they say; as for `control_in`."""
-        whole = chunk.startswith(DELTA) and chunk.endswith(b"\n") and len(chunk) <= self._splitter.limit
-        return whole and chunk.count(b"\n" + DELTA) == chunk.count(b"\n") - 1
+    def deltas_in(self, chunk: bytes) -> int:
+        """Return how many lines the chunk is if all are handed over as they came, whatever they say, or else 0.
 
-    def count_read(self, chunk: bytes) -> None:
-        """Count the lines of a chunk that another one has read."""
-        size, lines = len(chunk), chunk.count(b"\n")
+        As for `control_in`.
+        """
+        if not chunk.startswith(DELTA) or not chunk.endswith(b"\n") or len(chunk) > self._splitter.limit:
+            return 0
+        lines = chunk.count(b"\n")
+        return lines if lines == 1 or chunk.count(_NEXT_DELTA) == lines - 1 else 0
+
+    def count_read(self, size: int, lines: int = 1) -> None:
+        """Count lines, and their bytes, that another one has read."""
         self.bytes_read += size  # with nothing called in the middle: the reader may count meanwhile
         self.frames += lines
         self._read_by_others += lines

@@ -132,6 +132,9 @@ class TurnRecord:
         return self.answer or "".join(self._texts)
 
 
+_FOREVER = Deadline(None)
+
+
 class Consumer:
     """Takes messages from a stream one by one, for one thread at a time."""
 
@@ -182,7 +185,9 @@ class Consumer:
         self._connection.forbid_waiting()
         with self._connection.interruptible:
             self._lead()
-            taken = self._stream.take(Deadline(None))
+            if self._taken:
+                return
+            taken = self._stream.take(_FOREVER)
             if taken is None:
                 raise StopIteration
             taken = taken[::-1]
@@ -195,7 +200,7 @@ class Consumer:
         """Return the messages that an item of the stream stands for."""
         reader = self._connection.reader
         if item.__class__ is bytes and item.endswith(b"\n"):  # as it was read in this thread, perhaps many lines
-            item = Run(item[:-1], item.count(b"\n"))
+            return read_run(Run(item[:-1], item.count(b"\n")), reader.late_decoder)[0]
         if not isinstance(item, Run):
             return [read_item(item, reader.late_decoder.decode)]
         if not isinstance(item, MessageRun) or item.noted:
@@ -302,21 +307,22 @@ class Turn(Consumer):
         return message
 
     def _lead(self) -> None:
-        standby, inbox = self._connection.reader.standby, self._record.inbox
+        standby, inbox, taken = self._connection.reader.standby, self._record.inbox, self._taken
         if standby is not None and inbox.is_dry():
             inbox.tell_too(standby)
-            standby.lead(inbox.is_dry, partial(self._take_deltas, standby), SLICE)
+            standby.lead(lambda: not taken and inbox.is_dry(), partial(self._take_deltas, standby, taken), SLICE)
             self._connection.check_owner()  # a signal handler may have forked
 
-    def _take_deltas(self, standby: Standby, chunk: bytes) -> int:
-        """Take deltas of this turn that this thread has read, unless they are for others, too."""
+    def _take_deltas(self, standby: Standby, taken: list[Any], chunk: bytes) -> bool:
+        """Take deltas of this turn that this thread has read, behind all others, unless they are for others, too."""
         connection, record = self._connection, self._record
-        if not connection.reader.is_deltas(chunk) or connection.subscriptions.wanted:
-            return 0
-        if not connection.conversation.runs(record) or not record.inbox.keep_read(standby.hand_over):
-            return 0
-        connection.reader.count_read(chunk)
-        return len(chunk)
+        lines = connection.reader.deltas_in(chunk)
+        if not lines or connection.subscriptions.wanted:
+            return False
+        if not connection.conversation.runs(record) or not record.inbox.keeps or not standby.hand_over(taken):
+            return False
+        connection.reader.count_read(len(chunk), lines)
+        return True
 
     def interrupt(self) -> None:
         """Stop this turn.

@@ -216,7 +216,7 @@ class Decoder:
         if exact and _has_long_number(block):
             return None
         try:
-            if len(block) > _ONE_LIST:
+            if count == 1 or len(block) > _ONE_LIST:
                 lines = block.split(b"\n") if count > 1 else [block]
                 return [_loads(line) if len(line) < _HUGE else _load_huge(line) for line in lines]
             frames: list[dict[str, Any]] = _loads(b"[%b]" % block.replace(b"\n", b","))

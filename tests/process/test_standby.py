@@ -72,10 +72,10 @@ class Lead:
     def __init__(self, pipe: Pipe, answer: bytes) -> None:
         self.taken: list[bytes] = []
 
-        def take(chunk: bytes) -> int:
+        def take(chunk: bytes) -> bool:
             if chunk == answer:
                 self.taken.append(chunk)
-            return len(chunk) if chunk == answer else 0
+            return chunk == answer
 
         def run() -> None:
             pipe.standby.lead(lambda: not self.taken, take, 10)
@@ -175,7 +175,7 @@ def test_bell_that_the_reader_hears_is_rung_again(pipe: Pipe) -> None:
         pipe.standby.release()  # this thread leads, and does not wait yet: the reader is the only one to hear it
         return True
 
-    lead = threading.Thread(target=pipe.standby.lead, args=(release_early, len, 10), daemon=True)
+    lead = threading.Thread(target=pipe.standby.lead, args=(release_early, lambda chunk: True, 10), daemon=True)
     lead.start()
     lead.join(5)
     assert not lead.is_alive()
@@ -195,7 +195,7 @@ def test_reader_does_not_stand_by_while_somebody_leads(pipe: Pipe) -> None:
 def test_who_no_longer_waits_does_not_lead(pipe: Pipe) -> None:
     """An answer that came before the wait began is seen before it."""
     pipe.stand()
-    pipe.standby.lead(lambda: False, len, 10)
+    pipe.standby.lead(lambda: False, lambda chunk: True, 10)
     pipe.write(b"end")
     assert pipe.read() == b"end"
 
@@ -203,7 +203,7 @@ def test_who_no_longer_waits_does_not_lead(pipe: Pipe) -> None:
 def test_time_limit_ends_the_wait(pipe: Pipe) -> None:
     """Who leads leaves when its time is up, and the reader reads what comes."""
     pipe.stand()
-    pipe.standby.lead(lambda: True, len, 0.01)
+    pipe.standby.lead(lambda: True, lambda chunk: True, 0.01)
     pipe.write(b"late")
     assert pipe.read() == b"late"
 
@@ -289,11 +289,11 @@ def test_struck_thread_loses_nothing(no_leaks: None, output: bytes) -> None:
         pipe = Pipe()
         taken: list[bytes] = []
 
-        def take(chunk: bytes, taken: list[bytes] = taken) -> int:
+        def take(chunk: bytes, taken: list[bytes] = taken) -> bool:
             if chunk != b"answer":
-                return 0
+                return False
             taken.append(chunk)
-            return len(chunk)
+            return True
 
         # The reader has come so far that it waits for output, and gets to run after all the rest.
         pipe.standby._stand()

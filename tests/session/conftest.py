@@ -41,9 +41,9 @@ def counted(monkeypatch: pytest.MonkeyPatch, session: Session) -> list[str]:
     """
     reader, threads = session._live().reader, list[str]()
 
-    def count_read(chunk: bytes) -> None:
+    def count_read(size: int, lines: int = 1) -> None:
         threads.append(threading.current_thread().name)
-        Reader.count_read(reader, chunk)
+        Reader.count_read(reader, size, lines)
 
     monkeypatch.setattr(reader, "count_read", count_read)
     reader._doubt = 0

@@ -330,7 +330,7 @@ class Doorstep:
         """Return what stands for a frame."""
         return {"type": "control_request", "chunk": chunk}
 
-    def count_read(self, chunk: bytes) -> None:
+    def count_read(self, size: int) -> None:
         """Count nothing."""
 
     def ask(self, frames: Iterable[dict[str, Any]]) -> None:

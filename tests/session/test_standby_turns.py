@@ -223,12 +223,12 @@ def test_deltas_that_come_together_are_read_together(
     together = [delta("a"), delta("b"), DELTA + b"\n", delta("\\ud83d"), delta("c")]
     steps = [step for _ in range(20) for step in (raw(b"".join(together)), delay(GAP))]
     session = open_scripted(scripted_cli(prompts=[[*streaming(40), *steps, reply("done")]] * 40))
-    reader, chunks, turns = session._live().reader, list[bytes](), 0
+    reader, counts, turns = session._live().reader, list[tuple[int, int]](), 0
     original = reader.count_read
 
-    def count_read(chunk: bytes) -> None:
-        chunks.append(chunk)
-        original(chunk)
+    def count_read(size: int, lines: int = 1) -> None:
+        counts.append((size, lines))
+        original(size, lines)
 
     monkeypatch.setattr(reader, "count_read", count_read)
     reader._doubt = 0
@@ -240,7 +240,7 @@ def test_deltas_that_come_together_are_read_together(
         assert texts(messages) == numbers(40) + ["a", "b", "\ufffd", "c"] * 20
         assert (session.stats.bad_lines, session.stats.flawed_lines) == (20 * turns, 20 * turns)
         assert session.stats.frames - before.frames >= len(messages) - 20
-        return b"".join(together) in chunks
+        return (len(b"".join(together)), len(together)) in counts
 
     wait_until(read_some)
 
@@ -266,7 +266,7 @@ def test_odd_deltas_are_the_same_whoever_reads_them(
     wait_until(read_some)
 
 
-@pytest.mark.parametrize("place", ["is_deltas", "count_read"])
+@pytest.mark.parametrize("place", ["deltas_in", "count_read"])
 @pytest.mark.parametrize("what", ["call", "interrupt", "text", "usage", "thread", "late", "close"])
 def test_signal_handler_may_ask_while_its_thread_reads(
     scripted_cli: ScriptedCLIFactory,
@@ -311,7 +311,7 @@ def test_signal_handler_may_ask_while_its_thread_reads(
     assert len(found) == 60 or what in ("interrupt", "close")
 
 
-@pytest.mark.parametrize("place", ["is_deltas", "count_read"])
+@pytest.mark.parametrize("place", ["deltas_in", "count_read"])
 def test_finalizer_may_wait_in_a_thread_that_reads(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -351,11 +351,11 @@ def once_at(monkeypatch: pytest.MonkeyPatch, session: Session, place: str, funct
     reader, struck_once = session._live().reader, list[str]()
     original = getattr(reader, place)
 
-    def strike(chunk: bytes) -> object:
+    def strike(*given: object) -> object:
         if not struck_once:
             struck_once.append(place)
             function()
-        return original(chunk)
+        return original(*given)
 
     monkeypatch.setattr(reader, place, strike)
 
@@ -369,8 +369,8 @@ class Stage:
         self.inbox = Inbox(1 << 20, overflow_file)
         reader = SimpleNamespace(
             standby=self.standby,
-            is_deltas=lambda chunk: chunk.endswith(b"\n"),
-            count_read=lambda chunk: None,
+            deltas_in=lambda chunk: chunk.count(b"\n"),
+            count_read=lambda size, lines: None,
             late_decoder=Decoder(),
         )
         connection: Any = SimpleNamespace(
