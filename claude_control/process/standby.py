@@ -57,6 +57,7 @@ class Standby:
     __slots__ = (
         "__weakref__",
         "_bell",
+        "_came",
         "_enough",
         "_fd",
         "_held",
@@ -78,6 +79,7 @@ class Standby:
         self._fd = fd
         self._lead = threading.Lock()  # held by who leads
         self.leading, self._leader = False, 0  # whether somebody does, and which thread did last
+        self._came = False  # whether somebody has led since the reader looked
         self._standing = False  # whether the reader stands by and nobody has left anything to it
         self._held: bytes | None = None  # what who leads deals with
         self._may_overtake = True  # whether the reader may deal with that if who leads does not come back
@@ -121,7 +123,8 @@ class Standby:
                 return
             with self._lead:
                 try:
-                    self.leading, self._leader, self._may_overtake = True, here, may_overtake
+                    self.leading = self._came = True
+                    self._leader, self._may_overtake = here, may_overtake
                     self._read_for(waits, take, seconds)
                 except BaseException as error:
                     self._standing = False
@@ -188,6 +191,7 @@ class Standby:
         if self._muted:  # by one that has left meanwhile
             self._muted = False
             self._leaders.register(self._fd, select.EPOLLIN)
+        self._came = False
         self._arm()
         self._standing = True
 
@@ -202,7 +206,9 @@ class Standby:
                 self._stand_no_longer(_STEP)  # not for ever: who leads may wait for what only the reader can read
             if time.monotonic() >= look:  # however often the bell has rung meanwhile
                 look = time.monotonic() + _LOOK
-                self._stand_no_longer()
+                came, self._came = self._came, False
+                if not came:
+                    self._stand_no_longer()
                 seen, before = self._held if self._may_overtake else None, seen
                 if seen is not None and seen is before:  # a handler or a finalizer that did not `leave` waits there
                     break
