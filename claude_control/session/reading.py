@@ -1,7 +1,8 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from operator import methodcaller
+from typing import Any, cast
 
 from claude_control import log
 from claude_control.errors import ClaudeControlError
@@ -191,7 +192,7 @@ class Reader:
     def _read_block(self, block: bytes, whole: int) -> None:
         """Read lines with newlines between them, none of them in the first `whole` bytes; most blocks are a run."""
         begin = self._beginning_of(block)
-        runs = _runs(block, begin, whole) if begin else []
+        runs = _runs(block, begin, whole) if begin else ()
         if runs:
             count = sum(run.count for run in runs)
             self.frames += count
@@ -232,21 +233,21 @@ class Reader:
         return True
 
     def _read_lines(self, lines: Sequence[bytes | LongLine]) -> None:
+        """Read lines of which several kinds come together."""
         self.frames += len(lines)
-        begin: bytes = b""
-        run: list[bytes] = []
-        for line in lines:
-            of = self._beginning_of(line) if isinstance(line, bytes) and not line.startswith(_LONE_BEGINS) else b""
-            if run and of is not begin:
-                self._items += _runs(b"\n".join(run), begin)
-                run = []
-            if of and isinstance(line, bytes):
-                begin = of
-                run.append(line)
+        begins = [DELTA, MESSAGE] if self.messages_late else [DELTA]
+        kinds = [(begin, [*map(methodcaller("startswith", begin), lines), False]) for begin in begins]
+        at = 0
+        while at < len(lines):
+            for begin, has in kinds:
+                if has[at]:
+                    end = has.index(False, at)
+                    self._items += _runs(b"\n".join(cast("Sequence[bytes]", lines[at:end])), begin)
+                    at = end
+                    break
             else:
-                self._read_line(line)
-        if run:
-            self._items += _runs(b"\n".join(run), begin)
+                self._read_line(lines[at])
+                at += 1
 
     def _beginning_of(self, line: bytes) -> bytes:
         """Return what the line begins with if it is one to be handed over as it came, or else an empty text."""
