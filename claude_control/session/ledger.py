@@ -41,6 +41,7 @@ _TOKENS = {
 }
 _NAME, _MODEL, _USAGE = itemgetter("id"), itemgetter("model"), itemgetter("usage")
 _COUNTS = itemgetter(*_TOKENS)
+_FIRST, _SECOND = itemgetter(0), itemgetter(1)
 _Counts = dict[str, Any]  # of the fields of Usage those that are known
 _Raw = tuple[str, tuple[Any, ...]]  # the model, "" if it is no text, and what stands in the places of the tokens
 
@@ -193,9 +194,13 @@ def _all_new(messages: list[Any], *known: Mapping[str, Any]) -> dict[str, _Raw] 
 def _with(earlier: Mapping[str, _Counts], messages: Mapping[str, _Raw]) -> dict[str, _Counts]:
     """Return what was counted by model, with messages added."""
     found = {**earlier}
-    for name in {model: None for model, _ in messages.values() if model != _SYNTHETIC}:
-        counts = _summed([counts for model, counts in messages.values() if model == name])
-        found[name] = _added(found[name], counts) if name in found else counts
+    models = dict.fromkeys(map(_FIRST, messages.values()))
+    for name in models:
+        if name != _SYNTHETIC:
+            # Nearly always they are all of one model, and nothing is done in Python for each.
+            same = messages.values() if len(models) == 1 else [raw for raw in messages.values() if raw[0] == name]
+            counts = _summed(list(map(_SECOND, same)))
+            found[name] = _added(found[name], counts) if name in found else counts
     return found
 
 
