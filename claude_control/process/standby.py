@@ -257,7 +257,7 @@ class Standby:
         began = time.monotonic()
         if self._quick >= self._enough and (self._look(waits, began + SPIN) or not waits()):
             return
-        if self._standing:
+        if self._standing and not self._recalled:  # to look may have taken the bell's event
             self._left.extend(self._next_chunk(max(0.0, until - began)))
             self._quick = self._quick + 1 if time.monotonic() - began < 2 * SPIN else 0
 

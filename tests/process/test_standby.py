@@ -5,11 +5,13 @@ import os
 import select
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
 
+from claude_control.process import standby
 from claude_control.process.standby import Standby, open_standby
 from tests.threads import LIVELOCKS_WHEN_TRACED, struck
 from tests.waiting import wait_until
@@ -92,32 +94,123 @@ def leading(pipe: Pipe, answer: bytes) -> Lead:
 
 
 def test_each_answer_is_read_once(pipe: Pipe) -> None:
-    """Answers are read by the thread that waits for one, or by the reader if that was faster, and never by both."""
-    led, read = 0, 0
+    """Answers are read by the thread that waits for one, and the reader is not even told of them."""
+    pipe.stand()
+    for number in range(50):
+        lead = leading(pipe, b"answer %d" % number)
+        pipe.write(b"answer %d" % number)
+        lead.thread.join(10)
+        assert lead.taken == [b"answer %d" % number]
+    assert pipe.standby._standing
+    pipe.write(b"other")
+    assert (pipe.read(), pipe.was_left) == (b"other", [])
+
+
+class Waits:
+    """Keeps for how long output was waited for, and how often it was looked for without waiting."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, spin: float) -> None:
+        self.slept: list[float] = []
+        self.looks = 0
+        original = Standby._next_chunk
+        monkeypatch.setattr(standby, "SPIN", spin)
+
+        def next_chunk(of: Standby, seconds: float) -> Iterator[bytes]:
+            if seconds:
+                self.slept.append(seconds)
+            else:
+                self.looks += 1
+            return original(of, seconds)
+
+        monkeypatch.setattr(Standby, "_next_chunk", next_chunk)
+
+
+def test_who_leads_looks_before_it_sleeps_where_answers_come_at_once(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After one wait that was over soon the next answer is looked for; in vain twice as many must be over soon."""
     pipe.stand()
 
     def exchange(answer: bytes) -> None:
-        nonlocal led, read
-        lead = leading(pipe, answer)
-        pipe.write(answer)
-        wait_until(lambda: lead.taken or pipe.was_left)
-        if pipe.was_left:
-            read += 1
-            assert pipe.read() == answer
-            pipe.standby.release()
-        lead.thread.join(10)
-        assert not lead.thread.is_alive()
-        led += len(lead.taken)
-        if not lead.taken:
-            pipe.stand()
+        steps = [partial(pipe.write, answer)]  # once it has begun to wait, for the reader has what comes before that
+        taken: list[bytes] = []
 
-    def enough() -> bool:
-        exchange(b"answer %d" % (led + read))
-        return led >= 20
+        def waits() -> bool:
+            while steps:
+                steps.pop()()
+            return not taken
 
-    wait_until(enough)
-    pipe.write(b"other")
-    assert pipe.read() == b"other"
+        pipe.standby.lead(waits, lambda chunk: not taken.append(chunk), 10)  # type: ignore[func-returns-value]
+        assert taken == [answer]
+
+    waits = Waits(monkeypatch, spin=20)
+    exchange(b"first")
+    assert (len(waits.slept), waits.looks) == (1, 0)
+    exchange(b"second")
+    assert (len(waits.slept), waits.looks) == (1, 1)
+    waits = Waits(monkeypatch, spin=0.001)
+    pipe.standby.lead(lambda: True, bool, 0.05)  # nothing comes
+    assert len(waits.slept) == 1
+    assert waits.looks > 1
+    for enough in (2, 4, 8):
+        monkeypatch.setattr(standby, "SPIN", 20)
+        waits.looks = 0
+        for _ in range(enough):
+            assert waits.looks == 0
+            exchange(b"answer")
+        monkeypatch.setattr(standby, "SPIN", 0.001)
+        pipe.standby.lead(lambda: True, bool, 0.05)
+        assert waits.looks > 0
+    pipe.write(b"end")
+    assert pipe.read() == b"end"
+
+
+@pytest.mark.parametrize("how", ["answered", "released", "recalled"])
+def test_look_ends_when_nothing_is_waited_for_any_longer(pipe: Pipe, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Who looks for output leaves at once when what it waits for has come by another way, or the reader is to read."""
+    pipe.stand()
+    waits, waiting = Waits(monkeypatch, spin=60), True
+    pipe.standby._quick = 1
+    thread = threading.Thread(target=pipe.standby.lead, args=(lambda: waiting, bool, 60), daemon=True)
+    thread.start()
+    wait_until(lambda: waits.looks > 100)
+    if how in ("answered", "released"):
+        waiting = False
+    if how == "released":
+        pipe.standby.release()
+    elif how == "recalled":
+        pipe.standby.recall()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert waits.slept == []
+    pipe.write(b"end")
+    assert pipe.read() == b"end"
+
+
+def test_end_of_output_does_not_keep_the_reader_busy(no_leaks: None) -> None:
+    """While somebody deals with output, the end that comes behind it does not wake the reader over and over."""
+    pipe = Pipe()
+    pipe.stand()
+    assert pipe._thread is not None and pipe._thread.ident is not None
+    clock, used, writes = time.pthread_getcpuclockid(pipe._thread.ident), list[float](), [b"answer"]
+
+    def waits() -> bool:
+        while writes:  # once it leads, for the reader has what comes before that
+            pipe.write(writes.pop())
+        return not used
+
+    def take(chunk: bytes) -> bool:
+        os.close(pipe.writing)
+        before = time.clock_gettime(clock)
+        threading.Event().wait(0.3)
+        used.append(time.clock_gettime(clock) - before)
+        return True
+
+    pipe.standby.lead(waits, take, 10)
+    assert used[0] < 0.1
+    assert pipe.read() == b""
+    pipe.standby.close()
+    os.close(pipe.reading)
 
 
 def test_other_output_is_left_to_the_reader(pipe: Pipe) -> None:
@@ -167,12 +260,12 @@ def test_release_wakes_who_leads(pipe: Pipe) -> None:
     assert pipe.read() == b"end"
 
 
-def test_bell_that_the_reader_hears_is_rung_again(pipe: Pipe) -> None:
-    """Who is released before it waits is not left waiting because the reader was woken instead."""
+def test_release_before_the_wait_ends_it(pipe: Pipe) -> None:
+    """Who is released before it waits is not left waiting."""
     pipe.stand()
 
     def release_early() -> bool:
-        pipe.standby.release()  # this thread leads, and does not wait yet: the reader is the only one to hear it
+        pipe.standby.release()  # this thread leads, and does not wait yet
         return True
 
     lead = threading.Thread(target=pipe.standby.lead, args=(release_early, lambda chunk: True, 10), daemon=True)
