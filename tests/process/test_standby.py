@@ -293,8 +293,9 @@ def test_who_no_longer_waits_does_not_lead(pipe: Pipe) -> None:
     assert pipe.read() == b"end"
 
 
-def test_time_limit_ends_the_wait(pipe: Pipe) -> None:
-    """Who leads leaves when its time is up, and the reader reads what comes."""
+def test_time_limit_ends_the_wait(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who leads leaves when its time is up, and the reader is told of what comes; it does not have to look."""
+    monkeypatch.setattr(standby, "_LOOK", 60)
     pipe.stand()
     pipe.standby.lead(lambda: True, lambda chunk: True, 0.01)
     pipe.write(b"late")
