@@ -22,7 +22,7 @@ KEPT_BAD_BYTES = 4096
 """How much of a line that is no JSON object is kept, to show it."""
 
 FIRST_DOUBT, LITTLE_DOUBT, MUCH_DOUBT = 32, 3, 512
-"""Control frames or deltas in a row up to which the reader does not stand by: at first, for what it takes (two
+"""Control frames or deltas in a row up to which the reader does not stand by: at first, for what it takes (three
 descriptors and the time of some five calls), and later. They double each time it has been in vain."""
 
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
