@@ -100,7 +100,8 @@ class Reader:
             while self._take(self._read_chunk()):
                 if self._items and not self._more():
                     self._hand_over()
-            self._read_lines(self._splitter.finish())
+            if rest := self._splitter.finish():
+                self._read_lines(rest)
         finally:
             self._hand_over()
 
