@@ -17,11 +17,13 @@ sleeps: to be woken takes as long as many an answer, for the processor has gone 
 do so less often.
 
 A signal handler in the leading thread may wait for what nobody else can read: what asks the session leaves all to the
-reader first (`leave`), and the reader looks by itself when a handler, or a finalizer, waits without asking: whether the
-thread still deals with what it did a second before (`_held`). A reader that nobody leads for a second just reads.
+reader first (`leave`). For a handler, or a finalizer, that waits without asking, the reader looks some times a second:
+whether there is output that who leads has not come for, which the epoll object gives to one of them only, and whether
+that one still deals with what it did a second before (`_held`). A reader that nobody leads for a second just reads.
 """
 
 import contextlib
+import errno
 import os
 import select
 import threading
@@ -46,9 +48,12 @@ SPIN = 100e-6
 
 _MOST_QUICK = 512  # waits in a row that were over soon, before it is looked for so once more where that was in vain
 _STEP = 0.02  # seconds that the reader waits at a stretch for somebody else to leave
-_LOOK = 1.0  # seconds after which the reader looks whether anybody still comes, and whether who leads is held up
+_LOOK = 0.25  # seconds after which the reader looks whether who leads is held up
+_PATIENCE = 1.0  # seconds for which nobody has to come, or who leads may deal with one thing
+_NOT_A_HANDLERS = (errno.EAGAIN, errno.EBADF, errno.EINVAL, errno.EIO)  # what the pipe and the epoll objects may say
 _NUMBER = itemgetter(0)
 _ONCE = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLONESHOT", 0)
+_NEVER = getattr(select, "EPOLLET", 0)  # not 0, which tells of the end again and again
 
 
 class Standby:
@@ -56,6 +61,7 @@ class Standby:
 
     __slots__ = (
         "__weakref__",
+        "_arming",
         "_bell",
         "_came",
         "_enough",
@@ -71,6 +77,7 @@ class Standby:
         "_quick",
         "_readers",
         "_recalled",
+        "_rung",
         "_standing",
         "leading",
     )
@@ -84,7 +91,9 @@ class Standby:
         self._held: bytes | None = None  # what who leads deals with
         self._may_overtake = True  # whether the reader may deal with that if who leads does not come back
         self._muted = False  # whether who leads sees nothing, though it may be inside of its wait
+        self._arming = False  # whether somebody that has led still uses the epoll objects
         self._recalled = False
+        self._rung = False  # whether who leads is to leave
         self._over = False
         self._left: deque[bytes] = deque()  # what was read by who led, and is the reader's
         self._quick, self._enough = 0, 1  # waits in a row that were over soon, and how many make it worth to look
@@ -93,9 +102,9 @@ class Standby:
             forks.on_fork_in_child(self._abandon)
             self._bell = Descriptor(os.eventfd(1, os.EFD_CLOEXEC | os.EFD_NONBLOCK))  # readable for ever
         try:
-            for epoll, events in ((self._readers, select.EPOLLET), (self._leaders, select.EPOLLIN)):
+            for epoll in (self._readers, self._leaders):
                 epoll.register(self._bell.fd, 0)
-                epoll.register(fd, events)
+                epoll.register(fd, _NEVER)
         except OSError:  # not a pipe
             self._bell.close()
             raise
@@ -104,7 +113,10 @@ class Standby:
         """Wait until there is something to read; returns what was read already, perhaps nothing. Of the reader."""
         if self._recalled or self._lead.locked():  # who leads has been told to leave
             return b""
-        self._stand()
+        try:
+            self._stand()
+        except OSError:  # the system has no memory for it
+            return b""
         return self._watch()
 
     def lead(
@@ -117,28 +129,33 @@ class Standby:
         """
         if not self._standing:
             return
-        here = threading.get_ident()
+        here, led = threading.get_ident(), False
         try:
             if self.leading:  # between this look and the lock nothing is called, so that no thread comes between
                 return
             with self._lead:
                 try:
-                    self.leading = self._came = True
+                    led = self.leading = self._came = True
                     self._leader, self._may_overtake = here, may_overtake
                     self._read_for(waits, take, seconds)
                 except BaseException as error:
                     self._standing = False
                     if not self._over:
                         self._ring(self._readers)
-                    if not isinstance(error, OSError):  # else the reader meets it, too
-                        raise
+                    if not isinstance(error, OSError) or error.errno not in _NOT_A_HANDLERS:
+                        raise  # else the reader meets it, too
                 finally:
-                    self.leading, self._held = False, None
+                    self.leading = self._rung = False
+                    self._held, self._arming = None, True
         finally:
-            if self._over:
-                self.close()
-            elif self._standing:  # behind the lock, for a reader that does not get it goes on to wait
-                self._arm()
+            if led:
+                try:
+                    if self._standing:  # behind the lock, for a reader that does not get it goes on to wait
+                        _modify(self._readers, self._fd)
+                finally:
+                    self._arming = False
+                    if self._over:
+                        self.close()
 
     def hand_over(self, to: list[Any]) -> bool:
         """Move what `take` was given to the end of a list; False if it has become the reader's. In there only.
@@ -164,6 +181,7 @@ class Standby:
     def release(self) -> None:
         """Wake who leads, if anybody does: what it waits for has come by another way."""
         if self._lead.locked():
+            self._rung = True
             self._ring(self._leaders)
 
     def recall(self) -> None:
@@ -175,11 +193,13 @@ class Standby:
     def close(self) -> None:
         """Close it; idempotent. While a thread leads, that one closes it when it leaves. Not while the reader waits."""
         self._standing, self._over = False, True
-        if self._lead.locked():
+        if self._lead.locked() or self._arming:
             self._ring(self._leaders)
             if not self._lead.acquire(timeout=_STEP):
                 return
             self._lead.release()
+            if self._arming:
+                return
         with self._lead:
             self._readers.close()
             self._leaders.close()
@@ -189,31 +209,48 @@ class Standby:
 
     def _stand(self) -> None:
         if self._muted:  # by one that has left meanwhile
+            with contextlib.suppress(FileExistsError):  # it was struck before that
+                self._leaders.register(self._fd, _NEVER)
             self._muted = False
-            self._leaders.register(self._fd, select.EPOLLIN)
         self._came = False
-        self._arm()
+        _modify(self._leaders, self._fd)
+        _modify(self._readers, self._fd)
         self._standing = True
 
     def _watch(self) -> bytes:
-        seen: bytes | None = None
-        look = time.monotonic() + _LOOK
+        held, since = None, time.monotonic()
+        look, came = since + _LOOK, since
         while self._standing:
             events = dict(self._readers.poll(_LOOK, 2))
             if self._fd in events:
                 self._stand_no_longer()
             elif events and self._recalled:
                 self._stand_no_longer(_STEP)  # not for ever: who leads may wait for what only the reader can read
-            if time.monotonic() >= look:  # however often the bell has rung meanwhile
-                look = time.monotonic() + _LOOK
-                came, self._came = self._came, False
-                if not came:
-                    self._stand_no_longer()
-                seen, before = self._held if self._may_overtake else None, seen
-                if seen is not None and seen is before:  # a handler or a finalizer that did not `leave` waits there
-                    break
+            now = time.monotonic()
+            if now < look:
+                continue
+            look = now + _LOOK  # however often the bell rings meanwhile
+            if self._came:
+                self._came, came = False, now
+            before, held = held, (*self._left, self._held)[0]
+            if held is not before:
+                since = now
+            if now - came > _PATIENCE:
+                self._stand_no_longer()
+            may = held is not None and (
+                self._may_overtake or self._held is None
+            )  # else it has not begun to deal with it
+            if (may and now - since > _PATIENCE) or (self._lead.locked() and self._has_output()):
+                break
         self._standing = False
         return b"".join(self._take_left())
+
+    def _has_output(self) -> bool:
+        """Take the event of output that who leads has not come for: then the reader is the one that may read."""
+        events = dict(self._leaders.poll(0, 2))
+        if self._bell.fd in events:
+            self._ring(self._leaders)
+        return self._fd in events
 
     def _stand_no_longer(self, seconds: float = 0.0) -> None:
         """Be the one to read, unless another thread is and does not leave in time."""
@@ -237,7 +274,7 @@ class Standby:
     def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
         # A signal handler may `leave` wherever something is called, so `_standing` is looked at just before each step.
         if self._standing:
-            self._readers.modify(self._fd, select.EPOLLET)  # not 0, which tells of the end again and again
+            self._readers.modify(self._fd, _NEVER)
         until = time.monotonic() + seconds
         while self._standing and not self._recalled and waits():
             self._wait_for_more(waits, until)
@@ -247,6 +284,7 @@ class Standby:
             if not take(chunk):
                 break
             self._left.clear()
+            _modify(self._leaders, self._fd)
             self._held = None
         if (self._left or self._recalled or not self._standing) and not self._over:
             self._standing = False
@@ -257,13 +295,13 @@ class Standby:
         began = time.monotonic()
         if self._quick >= self._enough and (self._look(waits, began + SPIN) or not waits()):
             return
-        if self._standing and not self._recalled:  # to look may have taken the bell's event
+        if self._standing and not self._rung:  # to look takes the bell's event, too
             self._left.extend(self._next_chunk(max(0.0, until - began)))
             self._quick = self._quick + 1 if time.monotonic() - began < 2 * SPIN else 0
 
     def _look(self, waits: Callable[[], bool], until: float) -> bool:
         """Look for output without sleeping, as long as somebody waits for it; returns whether there was some."""
-        while self._standing and not self._recalled and waits():
+        while self._standing and not self._rung and waits():
             self._left.extend(self._next_chunk(0.0))
             if self._left:
                 self._enough = 1
@@ -279,10 +317,6 @@ class Standby:
         return map(os.read, filter(self._fd.__eq__, ready), repeat(ANSWER_BYTES))
 
     # -- private: of both ----------------------------------------------------------------------------------------------
-
-    def _arm(self) -> None:
-        """Have the reader told of output."""
-        _modify(self._readers, self._fd)
 
     def _ring(self, epoll: select.epoll) -> None:
         _modify(epoll, self._bell.fd)

@@ -93,8 +93,9 @@ def leading(pipe: Pipe, answer: bytes) -> Lead:
     return lead
 
 
-def test_each_answer_is_read_once(pipe: Pipe) -> None:
+def test_each_answer_is_read_once(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers are read by the thread that waits for one, and the reader is not even told of them."""
+    monkeypatch.setattr(standby, "_LOOK", 60)
     pipe.stand()
     for number in range(50):
         lead = leading(pipe, b"answer %d" % number)
@@ -330,6 +331,99 @@ def test_thread_that_leaves_inside_of_its_wait_reads_nothing(pipe: Pipe) -> None
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert pipe.read() == b"answer"
+
+
+@pytest.mark.parametrize("spin", [0, 0.01])
+def test_reader_reads_what_a_held_up_thread_does_not(pipe: Pipe, monkeypatch: pytest.MonkeyPatch, spin: float) -> None:
+    """While a signal handler that asks nothing waits in the thread that leads, the reader reads the output, alone."""
+    monkeypatch.setattr(standby, "SPIN", spin)
+    pipe.stand()
+    pipe.standby._quick = 1
+    read: list[bytes] = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: read.append(pipe.read()))
+    main = threading.get_ident()
+
+    def press() -> None:
+        wait_until(pipe.standby._lead.locked)
+        signal.pthread_kill(main, signal.SIGUSR1)
+        pipe.write(b"output")
+
+    presser = threading.Thread(target=press)
+    try:
+        presser.start()
+        pipe.standby.lead(lambda: not read, lambda chunk: pytest.fail("it was read"), 10)
+        presser.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert read == [b"output"]
+    pipe.stand()
+    pipe.write(b"end")
+    assert pipe.read() == b"end"
+
+
+def test_exception_of_a_signal_handler_goes_on(pipe: Pipe) -> None:
+    """A TimeoutError, which many handlers raise, is no failure of the pipe, though it is an OSError."""
+    pipe.stand()
+    main = threading.get_ident()
+
+    def handle(*_: object) -> None:
+        raise TimeoutError("the time is up")
+
+    def press() -> None:
+        wait_until(pipe.standby._lead.locked)
+        signal.pthread_kill(main, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    try:
+        presser = threading.Thread(target=press)
+        presser.start()
+        with pytest.raises(TimeoutError, match="the time is up"):
+            pipe.standby.lead(lambda: True, bool, 10)
+        presser.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    pipe.write(b"end")
+    assert pipe.read() == b"end"
+
+
+@LIVELOCKS_WHEN_TRACED
+def test_thread_struck_while_it_leaves_does_not_keep_the_reader_from_standing_by(no_leaks: None) -> None:
+    """Wherever a signal handler is struck that leaves all to the reader: that one reads, and can stand by again."""
+    number, was_struck = 0, True
+    while was_struck:
+        number += 1
+        pipe = Pipe()
+        pipe.standby._stand()
+
+        def take(chunk: bytes, of: Standby = pipe.standby) -> bool:
+            of.leave()
+            return False
+
+        pipe.write(b"output")
+        was_struck = struck(partial(pipe.standby.lead, lambda: True, take, 10), number)
+        pipe.stand(pipe.standby._watch)
+        assert pipe.read() == b"output", number
+        for again in (b"again", b"end"):
+            pipe.stand()
+            pipe.write(again)
+            assert pipe.read() == again, number
+        pipe.close()
+    assert number > 20
+
+
+def test_who_finds_another_one_leading_does_not_wake_the_reader(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one thread leads another one returns at once, and the reader is not told of what the first one reads."""
+    monkeypatch.setattr(standby, "_LOOK", 60)
+    pipe.stand()
+    lead = leading(pipe, b"answer")
+    wait_until(lambda: pipe.standby.leading)
+    pipe.standby.lead(lambda: True, bool, 10)
+    pipe.write(b"answer")
+    lead.thread.join(10)
+    assert lead.taken == [b"answer"]
+    assert pipe.standby._standing
+    pipe.write(b"end")
+    assert pipe.read() == b"end"
 
 
 @pytest.mark.parametrize("someone_leads", [False, True])

@@ -311,6 +311,32 @@ def test_signal_handler_may_ask_while_its_thread_reads(
     assert len(found) == 60 or what in ("interrupt", "close")
 
 
+@pytest.mark.parametrize("what", ["call", "close"])
+def test_signal_handler_may_wait_where_its_thread_waits_for_output(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, what: str
+) -> None:
+    """A handler that strikes a thread which waits to read may wait for what another thread asks of the session."""
+    cli, session, turn = gated(scripted_cli, open_scripted, *streaming(5), exit_grace=0.5)
+    main, done, asks = threading.get_ident(), list[object](), {"call": lambda: asked_apart(session)}
+
+    def open_then() -> None:
+        wait_until(lambda: done)
+        cli.open_gate("go")
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: done.append(asks.get(what, lambda: closed_apart(session))()))
+    presser = once_led(session, lambda: signal.pthread_kill(main, signal.SIGUSR1))
+    try:
+        opener = threading.Thread(target=open_then)
+        opener.start()
+        with contextlib.suppress(SessionClosedError):
+            list(turn)
+        presser.join()
+        opener.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert done == ["plan" if what == "call" else "closed"]
+
+
 @pytest.mark.parametrize("place", ["deltas_in", "count_read"])
 def test_finalizer_may_wait_in_a_thread_that_reads(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch, place: str
@@ -344,6 +370,14 @@ def asked_apart(session: Session, first: float | None = None) -> object:
     thread.start()
     thread.join()
     return modes[0] if modes else None
+
+
+def closed_apart(session: Session) -> object:
+    """Have another thread close the session, and wait for that."""
+    thread = threading.Thread(target=session.close)
+    thread.start()
+    thread.join(10)
+    return "closed" if not thread.is_alive() and session.state == "closed" else session.state
 
 
 def once_at(monkeypatch: pytest.MonkeyPatch, session: Session, place: str, function: Callable[[], object]) -> None:
