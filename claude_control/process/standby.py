@@ -3,9 +3,9 @@
 Theory of operation. To hand an answer from one thread to another costs a wake, which takes longer than all the rest of
 a call. So the reader, when nothing but answers is to be expected, waits for output without reading it (`wait`), and the
 thread that waits for an answer reads (`lead`). While the reader stands by, to hold `_lead` is to be the one that may
-read. Who holds it silences the pipe for the reader, waits for output at an epoll object of its own, and asks the reader
-to watch the pipe again when it leaves. A reader that had got an event before that cannot have the lock, and goes on to
-wait.
+read, until the reader takes that back (`_take_back`). Who holds it silences the pipe for the reader, waits for output
+at an epoll object of its own, and asks the reader to watch the pipe again when it leaves. A reader that had got an
+event before that cannot have the lock, and goes on to wait.
 
 What who leads has read and cannot deal with is left to the reader, in `_left`, and the reader's bell is rung: so does
 whoever is struck from outside in the middle, and nothing is lost, for to wait, to read and to put the bytes into
@@ -19,11 +19,11 @@ do so less often.
 A signal handler in the leading thread may wait for what nobody else can read: what asks the session leaves all to the
 reader first (`leave`). For a handler, or a finalizer, that waits without asking, the reader looks some times a second:
 whether there is output that who leads has not come for, which the epoll object gives to one of them only, and whether
-that one still deals with what it did a second before (`_held`). A reader that nobody leads for a second just reads.
+that one still deals with what it did a second before (`_held`), unless that must not be dealt with twice. A reader that
+nobody leads for a second just reads.
 """
 
 import contextlib
-import errno
 import os
 import select
 import threading
@@ -50,7 +50,6 @@ _MOST_QUICK = 512  # waits in a row that were over soon, before it is looked for
 _STEP = 0.02  # seconds that the reader waits at a stretch for somebody else to leave
 _LOOK = 0.25  # seconds after which the reader looks whether who leads is held up
 _PATIENCE = 1.0  # seconds for which nobody has to come, or who leads may deal with one thing
-_NOT_A_HANDLERS = (errno.EAGAIN, errno.EBADF, errno.EINVAL, errno.EIO)  # what the pipe and the epoll objects may say
 _NUMBER = itemgetter(0)
 _ONCE = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLONESHOT", 0)
 _NEVER = getattr(select, "EPOLLET", 0)  # not 0, which tells of the end again and again
@@ -72,7 +71,6 @@ class Standby:
         "_leaders",
         "_left",
         "_may_overtake",
-        "_muted",
         "_over",
         "_quick",
         "_readers",
@@ -90,8 +88,7 @@ class Standby:
         self._standing = False  # whether the reader stands by and nobody has left anything to it
         self._held: bytes | None = None  # what who leads deals with
         self._may_overtake = True  # whether the reader may deal with that if who leads does not come back
-        self._muted = False  # whether who leads sees nothing, though it may be inside of its wait
-        self._arming = False  # whether somebody that has led still uses the epoll objects
+        self._arming = 0  # how many have led, and still use the epoll objects
         self._recalled = False
         self._rung = False  # whether who leads is to leave
         self._over = False
@@ -142,18 +139,19 @@ class Standby:
                     self._standing = False
                     if not self._over:
                         self._ring(self._readers)
-                    if not isinstance(error, OSError) or error.errno not in _NOT_A_HANDLERS:
-                        raise  # else the reader meets it, too
+                    if not isinstance(error, OSError | ValueError) or not _is_ours(error):
+                        raise  # else the reader meets it, too, or this is a forked child
                 finally:
                     self.leading = self._rung = False
-                    self._held, self._arming = None, True
+                    self._held = None
+                    self._arming += 1
         finally:
             if led:
                 try:
                     if self._standing:  # behind the lock, for a reader that does not get it goes on to wait
                         _modify(self._readers, self._fd)
                 finally:
-                    self._arming = False
+                    self._arming -= 1
                     if self._over:
                         self.close()
 
@@ -173,9 +171,9 @@ class Standby:
     def leave(self) -> None:
         """Leave all to the reader if this thread leads: a signal handler runs in it, and is going to wait."""
         if self.leading and self._leader == threading.get_ident():
-            self._standing, self._muted = False, True
             with contextlib.suppress(ValueError, OSError):
                 self._leaders.unregister(self._fd)  # it may be inside of its wait, and would read when it goes on
+            self._standing = False  # then only, for this may be struck, too
             self._ring(self._readers)
 
     def release(self) -> None:
@@ -208,12 +206,11 @@ class Standby:
     # -- private: of the reader ----------------------------------------------------------------------------------------
 
     def _stand(self) -> None:
-        if self._muted:  # by one that has left meanwhile
-            with contextlib.suppress(FileExistsError):  # it was struck before that
-                self._leaders.register(self._fd, _NEVER)
-            self._muted = False
+        try:
+            self._leaders.modify(self._fd, _ONCE)
+        except FileNotFoundError:  # since one has left
+            self._leaders.register(self._fd, _ONCE)
         self._came = False
-        _modify(self._leaders, self._fd)
         _modify(self._readers, self._fd)
         self._standing = True
 
@@ -240,17 +237,21 @@ class Standby:
             may = held is not None and (
                 self._may_overtake or self._held is None
             )  # else it has not begun to deal with it
-            if (may and now - since > _PATIENCE) or (self._lead.locked() and self._has_output()):
+            if may and now - since > _PATIENCE:
                 break
+            if self._lead.locked():
+                self._take_back()
         self._standing = False
         return b"".join(self._take_left())
 
-    def _has_output(self) -> bool:
+    def _take_back(self) -> None:
         """Take the event of output that who leads has not come for: then the reader is the one that may read."""
         events = dict(self._leaders.poll(0, 2))
-        if self._bell.fd in events:
+        if self._fd in events:
+            self._standing = False
+            self.release()  # it may not be held up, but have been about to come
+        elif events:
             self._ring(self._leaders)
-        return self._fd in events
 
     def _stand_no_longer(self, seconds: float = 0.0) -> None:
         """Be the one to read, unless another thread is and does not leave in time."""
@@ -328,6 +329,14 @@ def _modify(epoll: select.epoll, fd: int) -> None:
         epoll.modify(fd, _ONCE)
     except (ValueError, OSError):
         pass
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Tell whether an error was raised in here, and not by a signal handler, or by `take`."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals is globals()
 
 
 def open_standby(fd: int) -> Standby | None:

@@ -73,6 +73,11 @@ class Lead:
 
     def __init__(self, pipe: Pipe, answer: bytes) -> None:
         self.taken: list[bytes] = []
+        self.waits = False  # once it does, the reader is not told of what comes then
+
+        def waits() -> bool:
+            self.waits = True
+            return not self.taken
 
         def take(chunk: bytes) -> bool:
             if chunk == answer:
@@ -80,16 +85,16 @@ class Lead:
             return chunk == answer
 
         def run() -> None:
-            pipe.standby.lead(lambda: not self.taken, take, 10)
+            pipe.standby.lead(waits, take, 10)
 
         self.thread = threading.Thread(target=run, daemon=True)
         self.thread.start()
 
 
 def leading(pipe: Pipe, answer: bytes) -> Lead:
-    """Return a thread that leads; that it already waits for output cannot be seen."""
+    """Return a thread that leads; that it already sleeps cannot be seen."""
     lead = Lead(pipe, answer)
-    wait_until(pipe.standby._lead.locked)
+    wait_until(lambda: lead.waits)
     return lead
 
 
@@ -416,7 +421,6 @@ def test_who_finds_another_one_leading_does_not_wake_the_reader(pipe: Pipe, monk
     monkeypatch.setattr(standby, "_LOOK", 60)
     pipe.stand()
     lead = leading(pipe, b"answer")
-    wait_until(lambda: pipe.standby.leading)
     pipe.standby.lead(lambda: True, bool, 10)
     pipe.write(b"answer")
     lead.thread.join(10)
