@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -366,13 +367,40 @@ def test_reader_reads_what_a_held_up_thread_does_not(pipe: Pipe, monkeypatch: py
     assert pipe.read() == b"end"
 
 
-def test_exception_of_a_signal_handler_goes_on(pipe: Pipe) -> None:
+def test_who_leads_leaves_when_the_reader_takes_back_the_pipe(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that was only about to come for the output does not sleep on, for its whole time."""
+
+    class FirstComeFirstServed:
+        """Gives the event of the output to the reader, as if that had been faster."""
+
+        def __init__(self, epoll: Any) -> None:
+            self._epoll = epoll
+
+        def poll(self, seconds: float, most: int) -> list[tuple[int, int]]:
+            by_reader = most > 1
+            return [(pipe.reading, select.EPOLLIN)] if by_reader else self._epoll.poll(seconds, most)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._epoll, name)
+
+    monkeypatch.setattr(standby, "_LOOK", 0.05)
+    pipe.standby._leaders = FirstComeFirstServed(pipe.standby._leaders)  # type: ignore[assignment]
+    pipe.stand()
+    lead = leading(pipe, b"answer")
+    lead.thread.join(5)
+    assert not lead.thread.is_alive()
+    pipe.write(b"output")
+    assert (pipe.read(), lead.taken) == (b"output", [])
+
+
+@pytest.mark.parametrize("error", [TimeoutError("the time is up"), BlockingIOError(11, "the time is up")])
+def test_exception_of_a_signal_handler_goes_on(pipe: Pipe, error: OSError) -> None:
     """A TimeoutError, which many handlers raise, is no failure of the pipe, though it is an OSError."""
     pipe.stand()
     main = threading.get_ident()
 
     def handle(*_: object) -> None:
-        raise TimeoutError("the time is up")
+        raise error
 
     def press() -> None:
         wait_until(pipe.standby._lead.locked)
@@ -382,7 +410,7 @@ def test_exception_of_a_signal_handler_goes_on(pipe: Pipe) -> None:
     try:
         presser = threading.Thread(target=press)
         presser.start()
-        with pytest.raises(TimeoutError, match="the time is up"):
+        with pytest.raises(type(error), match="the time is up"):
             pipe.standby.lead(lambda: True, bool, 10)
         presser.join()
     finally:
