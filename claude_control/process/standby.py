@@ -234,10 +234,8 @@ class Standby:
                 since = now
             if now - came > _PATIENCE:
                 self._stand_no_longer()
-            may = held is not None and (
-                self._may_overtake or self._held is None
-            )  # else it has not begun to deal with it
-            if may and now - since > _PATIENCE:
+            begun = self._held is not None
+            if held is not None and now - since > _PATIENCE and (self._may_overtake or not begun):
                 break
             if self._lead.locked():
                 self._take_back()
