@@ -42,7 +42,6 @@ __all__ = ["Standby", "open_standby"]
 ANSWER_BYTES = 12 * 1024
 """How much is read at once by who waits for it, some 40 deltas; a longer answer is left to the reader."""
 
-
 SPIN = 100e-6
 """Seconds for which output is looked for without sleeping: twice what it takes to wake an idle processor."""
 
@@ -62,13 +61,13 @@ class Standby:
         "__weakref__",
         "_arming",
         "_bell",
-        "_came",
         "_enough",
         "_fd",
         "_held",
         "_lead",
         "_leader",
         "_leaders",
+        "_led_at",
         "_left",
         "_may_overtake",
         "_over",
@@ -84,7 +83,7 @@ class Standby:
         self._fd = fd
         self._lead = threading.Lock()  # held by who leads
         self.leading, self._leader = False, 0  # whether somebody does, and which thread did last
-        self._came = False  # whether somebody has led since the reader looked
+        self._led_at = 0.0  # when somebody began to lead, or else the reader to stand by, on the monotonic clock
         self._standing = False  # whether the reader stands by and nobody has left anything to it
         self._held: bytes | None = None  # what who leads deals with
         self._may_overtake = True  # whether the reader may deal with that if who leads does not come back
@@ -132,7 +131,7 @@ class Standby:
                 return
             with self._lead:
                 try:
-                    led = self.leading = self._came = True
+                    led = self.leading = True
                     self._leader, self._may_overtake = here, may_overtake
                     self._read_for(waits, take, seconds)
                 except BaseException as error:
@@ -210,13 +209,13 @@ class Standby:
             self._leaders.modify(self._fd, _ONCE)
         except FileNotFoundError:  # since one has left
             self._leaders.register(self._fd, _ONCE)
-        self._came = False
+        self._led_at = time.monotonic()
         _modify(self._readers, self._fd)
         self._standing = True
 
     def _watch(self) -> bytes:
         held, since = None, time.monotonic()
-        look, came = since + _LOOK, since
+        look = since + _LOOK
         while self._standing:
             events = dict(self._readers.poll(_LOOK, 2))
             if self._fd in events:
@@ -227,12 +226,10 @@ class Standby:
             if now < look:
                 continue
             look = now + _LOOK  # however often the bell rings meanwhile
-            if self._came:
-                self._came, came = False, now
             before, held = held, (*self._left, self._held)[0]
             if held is not before:
                 since = now
-            if now - came > _PATIENCE:
+            if now - self._led_at > _PATIENCE:
                 self._stand_no_longer()
             begun = self._held is not None
             if held is not None and now - since > _PATIENCE and (self._may_overtake or not begun):
@@ -274,7 +271,8 @@ class Standby:
         # A signal handler may `leave` wherever something is called, so `_standing` is looked at just before each step.
         if self._standing:
             self._readers.modify(self._fd, _NEVER)
-        until = time.monotonic() + seconds
+        self._led_at = time.monotonic()
+        until = self._led_at + seconds
         while self._standing and not self._recalled and waits():
             self._wait_for_more(waits, until)
             if not self._left or not self._standing:

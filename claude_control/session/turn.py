@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Turn", "TurnRecord"]
 
+_FOREVER = Deadline(None)
+
 
 @attrs.define(eq=False)
 class TurnRecord:
@@ -132,9 +134,6 @@ class TurnRecord:
         return self.answer or "".join(self._texts)
 
 
-_FOREVER = Deadline(None)
-
-
 class Consumer:
     """Takes messages from a stream one by one, for one thread at a time."""
 
@@ -185,7 +184,7 @@ class Consumer:
         self._connection.forbid_waiting()
         with self._connection.interruptible:
             self._lead()
-            if self._taken:
+            if self._taken:  # read in this thread
                 return
             taken = self._stream.take(_FOREVER)
             if taken is None:

@@ -317,13 +317,13 @@ def test_signal_handler_may_wait_where_its_thread_waits_for_output(
 ) -> None:
     """A handler that strikes a thread which waits to read may wait for what another thread asks of the session."""
     cli, session, turn = gated(scripted_cli, open_scripted, *streaming(5), exit_grace=0.5)
-    main, done, asks = threading.get_ident(), list[object](), {"call": lambda: asked_apart(session)}
+    main, done, ask = threading.get_ident(), list[object](), {"call": asked_apart, "close": closed_apart}[what]
 
     def open_then() -> None:
         wait_until(lambda: done)
         cli.open_gate("go")
 
-    before = signal.signal(signal.SIGUSR1, lambda *_: done.append(asks.get(what, lambda: closed_apart(session))()))
+    before = signal.signal(signal.SIGUSR1, lambda *_: done.append(ask(session)))
     presser = once_led(session, lambda: signal.pthread_kill(main, signal.SIGUSR1))
     try:
         opener = threading.Thread(target=open_then)
