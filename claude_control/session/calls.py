@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -77,12 +78,13 @@ class PendingReply(Awaited, Generic[T]):
 
     def _read(self) -> T:
         outcome, request = self._outcome, self._request
+        if outcome.__class__ is dict:
+            body = outcome["response"]
+            if body.get("subtype") == "success" and (response := body.get("response")).__class__ is dict:
+                return request.reply(response)  # nearly always; what follows says the same with all exceptions
         if isinstance(outcome, Exception):
             raise copy.copy(outcome) from outcome.__cause__  # each waiter gets its own traceback
         assert outcome is not None
-        body = outcome["response"]
-        if body.get("subtype") == "success" and body.get("response").__class__ is dict:
-            return request.reply(body["response"])  # nearly always; what follows says the same with all exceptions
         response, error, code = envelope.read_reply(outcome)
         if error is not None:
             said, subtype = str(log.redact(error)), request.subtype
@@ -131,22 +133,24 @@ class Calls:
     ) -> PendingReply[T]:
         """Send a request and return at once; `direct` and `wanted` are those of `Writer.put`."""
         reply = PendingReply(self, request)
-        self._send(reply, direct, wanted, gather=True)
+        self._send(reply, direct, wanted, MANY)
         return reply
 
     def _send(
-        self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None, *, gather: bool = False
+        self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None, alone: float = math.inf
     ) -> None:
         """Register a request and write it; if it cannot be written, it is as if it had never been.
 
-        With `gather` it is written with others, if there are `MANY`.
+        Where more than `alone` wait then, it is written with others.
         """
         rest = self._rests.get(reply._request.__class__) or self._rest_of(reply._request)
         try:
             waiting = self.pending.register(reply)
             line = envelope.request(reply.request_id, rest)
-            many = gather and waiting > MANY
-            reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted, gather=many)
+            if waiting > alone and wanted is None:
+                reply._ticket = self._writer.gather(line, direct, self._broken_pipe)
+            else:
+                reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted)
         except OSError as error:
             self.pending.pop(reply.request_id)
             if not direct:

@@ -1,8 +1,10 @@
 """Our requests that have no answer yet: one map from request id to whoever waits for it."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable
+from operator import length_hint
 from typing import Any
 
 from claude_control.deadline import Deadline, Waiter, wait_lock
@@ -45,8 +47,9 @@ class Awaited:
     def _settle(self, outcome: dict[str, Any] | Exception) -> None:
         """Say how it ended. Done once, by whoever took it out of the map."""
         self._outcome = outcome
-        for waiter in tuple(self._waiters):
-            waiter.release()
+        if self._waiters:
+            for waiter in tuple(self._waiters):
+                waiter.release()
 
     def release_too(self, waiter: threading.Lock) -> None:
         """Let go of a lock at the end, too; the request is not yet written, or the caller looks at the outcome then."""
@@ -74,10 +77,10 @@ class PendingReplies:
 
     def __init__(self) -> None:
         self._tail = f"_{os.urandom(4).hex()}"  # so that the ids of two sessions differ
-        self._lock = threading.Lock()  # guards what is registered; taking one out is a single step anyway
+        self._lock = threading.Lock()  # guards the failure; to put one in or take it out is a single step anyway
         self._waiting: dict[str, Awaited] = {}
         self._failure: Callable[[], Exception] | None = None  # makes what ended the session, anew for each
-        self._count = 0
+        self._numbers = iter(range(sys.maxsize))
         self.late = 0
         """Answers that nobody waited for: second ones, and those that came after their request was given up."""
 
@@ -86,12 +89,11 @@ class PendingReplies:
 
         Raises what ended the session, if it has ended.
         """
-        with self._lock:
-            if self._failure is not None:
-                raise self._failure()
-            entry.request_id = request_id = f"{REQUEST_PREFIX}{self._count}{self._tail}"
-            self._count += 1
-            self._waiting[request_id] = entry
+        entry.request_id = request_id = f"{REQUEST_PREFIX}{next(self._numbers)}{self._tail}"
+        self._waiting[request_id] = entry
+        if self._failure is not None:  # looked at afterwards: who sets it looks for entries then
+            self.pop(request_id)
+            raise self._failure()
         return len(self._waiting)
 
     def pop(self, request_id: str) -> Awaited | None:
@@ -103,14 +105,14 @@ class PendingReplies:
 
         Returns how many those were. Called by the reader: nearly all answers go this way, the others by `resolve`.
         """
-        count = 0
+        count, take = 0, self._waiting.pop
         for frame in frames:
-            body = frame.get("response")
-            if body.__class__ is not dict or len(body) > PLAIN_FIELDS:
-                break
-            request_id = body.get("request_id")
-            entry = self._waiting.pop(request_id, None) if request_id.__class__ is str else None
-            if entry is None:
+            try:
+                body = frame["response"]
+                if len(body) > PLAIN_FIELDS:
+                    break
+                entry = take(body["request_id"])
+            except (KeyError, TypeError):
                 break
             entry._settle(frame)
             count += 1
@@ -139,10 +141,10 @@ class PendingReplies:
     @property
     def sent(self) -> int:
         """How many requests were made."""
-        return self._count
+        return sys.maxsize - length_hint(self._numbers)
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def __repr__(self) -> str:
-        return f"<PendingReplies {len(self)} waiting, {self._count} made>"
+        return f"<PendingReplies {len(self)} waiting, {self.sent} made>"

@@ -1,7 +1,7 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
 from collections.abc import Callable, Sequence
-from operator import methodcaller
+from operator import itemgetter, methodcaller
 from typing import Any, cast
 
 from claude_control import log
@@ -30,6 +30,7 @@ _MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they 
 
 _LONE = {kind: b'{"type":"%b",' % kind.encode() for kind in ("control_response", "control_request")}
 _NEXT_DELTA = b"\n" + DELTA
+_TYPE = itemgetter("type")
 _LONE_BEGINS = tuple(_LONE.values())
 # A tuple, not a set: an odd frame's type may be a list, which has no hash.
 _CONTROL = ("control_response", "control_request", "control_cancel_request")
@@ -217,8 +218,8 @@ class Reader:
             return False
         asks = kind == "control_request"
         frames = self._decoder.decode_block(block, ends + 1, exact=asks)
-        if frames is None or [frame.__class__ is dict and frame.get("type") for frame in frames].count(kind) <= ends:
-            return False  # it has the key "type" twice, or is torn
+        if frames is None or not _are(kind, frames):
+            return False
         if self._items:
             self._hand_over()
         self.frames += len(frames)
@@ -305,6 +306,14 @@ class Reader:
             return []  # blank lines mean nothing
         bad = _bad_line(line)
         return [(len(bad.line), bad, b"")]
+
+
+def _are(kind: str, frames: Sequence[Any]) -> bool:
+    """Tell whether frames are of a kind; another one may have the key "type" twice, or a line be torn."""
+    try:
+        return [*map(_TYPE, frames)].count(kind) == len(frames)
+    except (KeyError, TypeError):
+        return False
 
 
 def _runs(block: bytes, begin: bytes, whole: int = 0) -> Sequence[Run]:

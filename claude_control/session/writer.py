@@ -89,17 +89,15 @@ class Writer:
         wanted: Callable[[], bool] | None = None,
         *,
         ticket: Ticket | None = None,
-        gather: bool = False,
         follows: Callable[[], bool] | None = None,
     ) -> Ticket | None:
         """Hand a line over; returns None if it is written already, or kept, else the ticket to wait for.
 
-        With `direct=False` (the reader, timers) this thread writes nothing itself; with `gather` it leaves its line for
-        the writer thread to write with others, if that can be: they have one ticket, and the `on_error` of the first.
-        `wanted` is asked when no other line can come before this one any more. Raises `Unwanted` if it says no, OSError
-        when the program no longer reads. Who must know whether the line goes out, even if struck from outside in here,
-        brings a `ticket`, lets the thread write it, and asks `has`. Where `follows()`, asked under the lock, says so, a
-        short line is kept to be written with the next one; whoever makes that untrue calls `release` then.
+        With `direct=False` (the reader, timers) this thread writes nothing itself. `wanted` is asked when no other line
+        can come before this one any more. Raises `Unwanted` if it says no, OSError when the program no longer reads.
+        Who must know whether the line goes out, even if struck from outside in here, brings a `ticket`, lets the thread
+        write it, and asks `has`. Where `follows()`, asked under the lock, says so, a short line is kept to be written
+        with the next one; whoever makes that untrue calls `release` then.
         """
         with self._lock:
             if self._closed is not None:
@@ -111,15 +109,34 @@ class Writer:
             if self._kept:
                 self._write_kept(direct)
             try_write = self._try_write if direct and not self._queue and len(line) <= PIPE_BUF else None
-            if gather and (self._thread or self._has_thread()):
-                ticket = self._gather(line, on_error)  # returned outside: the lock is let go of at each strike then
-            elif try_write is not None and try_write(line):
+            if try_write is not None and try_write(line):
                 self.bytes_written += len(line)
                 return None
             else:
                 ticket = ticket or Ticket(line, on_error)
                 self._enqueue(ticket)
-        return ticket
+        return ticket  # outside: the lock is let go of at each strike then
+
+    def gather(
+        self, line: bytes, direct: bool = True, on_error: Callable[[OSError], object] | None = None
+    ) -> Ticket | None:
+        """Leave a line for the writer thread to write with others, or do as `put` where there is no such thread.
+
+        They have one ticket, and the `on_error` of the first.
+        """
+        ticket = None
+        with self._lock:
+            if self._closed is None and (self._thread or self._has_thread()):
+                if self._kept:
+                    self._write_kept(direct)
+                ticket = self._queue[-1] if self._queue else None
+                if ticket and ticket.grows and not ticket.begun and len(ticket.line) + len(line) <= PIPE_BUF:
+                    ticket.line += line
+                else:
+                    ticket = Ticket(line, on_error)
+                    ticket.grows = True
+                    self._enqueue(ticket)
+        return ticket or self.put(line, direct, on_error)
 
     def release(self) -> None:
         """Write the lines that wait for another one; `on_error` of the last one is told if that cannot be."""
@@ -237,17 +254,6 @@ class Writer:
             self._kept = b""
             raise
         self._kept = b""
-
-    def _gather(self, line: bytes, on_error: Callable[[OSError], object] | None) -> Ticket:
-        """Add a line to the last ticket if it waits and grows, or to the queue as one that does."""
-        last = self._queue[-1] if self._queue else None
-        if last is not None and last.grows and not last.begun and len(last.line) + len(line) <= PIPE_BUF:
-            last.line += line
-            return last
-        ticket = Ticket(line, on_error)
-        ticket.grows = True
-        self._enqueue(ticket)
-        return ticket
 
     def _enqueue(self, ticket: Ticket) -> None:
         if self._thread is None:

@@ -164,7 +164,7 @@ def test_line_that_is_left_to_gather_is_written_soon(counting: Pipe, refuses: bo
     assert isinstance(counting.transport, CountingTransport)
     counting.transport.refuses = refuses
     lines = [b"%d\n" % number for number in range(300)]
-    tickets = [counting.writer.put(line, gather=True) for line in lines]
+    tickets = [counting.writer.gather(line) for line in lines]
     assert counting.transport.take(len(b"".join(lines))) == b"".join(lines)
     assert all(ticket is not None and ticket.wait_for_write(Deadline(10)) for ticket in tickets)
     assert counting.transport.writers == {NAME}
@@ -175,11 +175,11 @@ def test_lines_that_gather_share_a_ticket_up_to_an_atomic_write(pipe: Pipe) -> N
     long = pipe.put(LONG)
     assert begun(long)
     lines = [b"%04d%s\n" % (number, b"x" * 1000) for number in range(5)]
-    first, second, third, fourth = (pipe.writer.put(line, gather=True) for line in lines[:4])
+    first, second, third, fourth = (pipe.writer.gather(line) for line in lines[:4])
     other = pipe.put(b"other\n")
-    fifth = pipe.writer.put(lines[4], gather=True)
+    fifth = pipe.writer.gather(lines[4])
     assert first is second is third is fourth and len({first, other, fifth, long}) == 4
-    more = [pipe.writer.put(b"y" * 2000 + b"\n", gather=True) for _ in range(3)]
+    more = [pipe.writer.gather(b"y" * 2000 + b"\n") for _ in range(3)]
     assert more[0] is fifth and more[1] is more[2] is not fifth, "the third one would not fit"
     expected = LONG + b"".join(lines[:4]) + b"other\n" + lines[4] + (b"y" * 2000 + b"\n") * 3
     assert pipe.transport.take(len(expected)) == expected
@@ -190,7 +190,7 @@ def test_lines_that_gather_share_a_ticket_up_to_an_atomic_write(pipe: Pipe) -> N
 def test_one_of_the_lines_with_a_ticket_can_be_taken_back(pipe: Pipe) -> None:
     """Of lines that gather each is taken back by its beginning; the others are written, and their ticket says so."""
     assert begun(pipe.put(LONG))
-    tickets = [pipe.writer.put(b"%d-line\n" % number, gather=True) for number in range(3)]
+    tickets = [pipe.writer.gather(b"%d-line\n" % number) for number in range(3)]
     ticket = tickets[0]
     assert ticket is not None and ticket is tickets[1] is tickets[2]
     assert pipe.writer.withdraw(ticket, b"1-")
@@ -203,11 +203,11 @@ def test_ticket_whose_last_line_is_taken_back_is_over(pipe: Pipe) -> None:
     """Once all lines of a ticket are taken back nothing is written for it, and it says why."""
     long = pipe.put(LONG)
     assert begun(long)
-    ticket = pipe.writer.put(b"0-line\n", gather=True)
-    assert pipe.writer.put(b"1-line\n", gather=True) is ticket is not None
+    ticket = pipe.writer.gather(b"0-line\n")
+    assert pipe.writer.gather(b"1-line\n") is ticket is not None
     assert pipe.writer.withdraw(ticket, b"0-") and not ticket.is_set()
     assert pipe.writer.withdraw(ticket, b"1-") and ticket.is_set() and ticket.error is not None
-    assert pipe.writer.put(b"2-line\n", gather=True) is not ticket
+    assert pipe.writer.gather(b"2-line\n") is not ticket
     assert pipe.transport.take(len(LONG) + 7) == LONG + b"2-line\n"
 
 
@@ -219,11 +219,11 @@ def test_strike_leaves_what_gathers_whole(what: str) -> None:
     while was_struck:
         number, own = number + 1, Pipe(PipeTransport())
         assert begun(own.put(LONG))
-        tickets = [own.writer.put(b"%d-line\n" % each, gather=True) for each in range(3)]
+        tickets = [own.writer.gather(b"%d-line\n" % each) for each in range(3)]
         ticket = tickets[0]
         assert ticket is not None
         works: dict[str, Callable[[], object]] = {
-            "put": lambda: own.writer.put(b"mine\n", gather=True),  # noqa: B023
+            "put": lambda: own.writer.gather(b"mine\n"),  # noqa: B023
             "withdraw": lambda: own.writer.withdraw(ticket, b"1-"),  # noqa: B023
             "close": own.writer.close,
         }
@@ -244,7 +244,7 @@ def test_strike_leaves_what_gathers_whole(what: str) -> None:
 def test_line_gathers_only_where_a_thread_can_be_had(pipe: Pipe) -> None:
     """At the interpreter's end, when no thread can be started, a line is written by its own thread all the same."""
     pipe.writer.start_no_thread()
-    assert pipe.writer.put(SHORT, gather=True) is None
+    assert pipe.writer.gather(SHORT) is None
     assert pipe.transport.take(len(SHORT)) == SHORT
 
 
