@@ -91,8 +91,8 @@ class PendingReplies:
         """
         entry.request_id = request_id = f"{REQUEST_PREFIX}{next(self._numbers)}{self._tail}"
         self._waiting[request_id] = entry
-        if self._failure is not None:  # looked at afterwards: who sets it looks for entries then
-            self.pop(request_id)
+        # Looked at afterwards: who sets it looks for entries then, and may have settled this one.
+        if self._failure is not None and self.pop(request_id) is not None:
             raise self._failure()
         return len(self._waiting)
 
@@ -140,7 +140,7 @@ class PendingReplies:
 
     @property
     def sent(self) -> int:
-        """How many requests were made."""
+        """How many requests were made, refused ones among them."""
         return sys.maxsize - length_hint(self._numbers)
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 import functools
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
@@ -11,8 +11,7 @@ from claude_control.records import frozen
 from claude_control.wire.conformance import FIELDS, SUBTYPES
 from claude_control.wire.fields import wire_name
 from claude_control.wire.framing import encode
-from claude_control.wire.record import WireRecord
-from claude_control.wire.requests.replying import reply_reader
+from claude_control.wire.requests.replying import ReplyRecord, reply_reader
 from claude_control.wire.support import CURRENT, MEASURED, OLDEST
 
 __all__ = ["SHORT", "EmptyReply", "Request", "encode_body", "is_fixed", "newest", "wire_fields"]
@@ -49,7 +48,10 @@ class Request(Generic[ReplyT]):
         Raises `ProtocolError` where a field has the wrong kind of container.
         """
         kind: Any = type(self)
-        reply: ReplyT = _reply_reader(kind)(response, "the payload", (self.subtype, response))
+        record, check, new, put_raw = _reply_reader(kind)
+        check(response, "the payload", (self.subtype, response))
+        reply: ReplyT = new(record)
+        put_raw(reply, response)
         return reply
 
     def needs(self) -> tuple[str, str]:
@@ -94,10 +96,11 @@ def _wire_fields(record: Any) -> "dict[str, attrs.Attribute[Any]]":
 
 
 @functools.cache
-def _reply_reader(request: Any) -> Callable[..., Any]:
-    """Return what reads the record that a request class is parametrized with: `X` of `class Ask(Request[X])`."""
+def _reply_reader(request: Any) -> tuple[Any, ...]:
+    """Return the record that a request class is parametrized with, `X` of `class Ask(Request[X])`, and its reader."""
     bases = (base for kind in request.__mro__ for base in vars(kind).get("__orig_bases__", ()))
-    return reply_reader(next(typing.get_args(base)[0] for base in bases if typing.get_origin(base) is Request))
+    record = next(typing.get_args(base)[0] for base in bases if typing.get_origin(base) is Request)
+    return record, *reply_reader(record)
 
 
 _GROWN = frozenset(subtype for subtype, _ in FIELDS)  # subtypes with fields that are newer than they are
@@ -124,5 +127,5 @@ def newest(body: dict[str, Any]) -> tuple[str, str]:
 
 
 @frozen(repr=False)
-class EmptyReply(WireRecord):
+class EmptyReply(ReplyRecord):
     """An answer that says only that the request was carried out."""

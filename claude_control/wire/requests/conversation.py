@@ -6,9 +6,9 @@ import attrs
 
 from claude_control.errors import OptionsError
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, check_text, one_of, optional
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = [
     "EndSession",
@@ -42,7 +42,7 @@ class RenameSession(Request[EmptyReply]):
 
 
 @frozen(repr=False)
-class GenerateSessionTitleReply(WireRecord):
+class GenerateSessionTitleReply(ReplyRecord):
     """The title; None when the small model that makes it failed, or nonessential traffic is off."""
 
     title: str | None = None
@@ -59,7 +59,7 @@ class GenerateSessionTitle(Request[GenerateSessionTitleReply]):
 
 
 @frozen(repr=False)
-class SideQuestionReply(WireRecord):
+class SideQuestionReply(ReplyRecord):
     """The answer to a side question; `synthetic` says that the program wrote it itself, for want of the model's."""
 
     response: str | None = None
@@ -90,7 +90,7 @@ class SideQuestion(Request[SideQuestionReply]):
 
 
 @frozen(repr=False)
-class GetPlanReply(WireRecord):
+class GetPlanReply(ReplyRecord):
     """The plan of plan mode, in Markdown, and its file; both are None when there is none."""
 
     exists: bool = False
@@ -106,7 +106,7 @@ class GetPlan(Request[GetPlanReply]):
 
 
 @frozen(repr=False)
-class ExportConversationReply(WireRecord):
+class ExportConversationReply(ReplyRecord):
     """The conversation as the terminal shows it, and the name that its file would get."""
 
     text: str = ""
@@ -121,7 +121,7 @@ class ExportConversation(Request[ExportConversationReply]):
 
 
 @frozen(repr=False)
-class ForkConversationReply(WireRecord):
+class ForkConversationReply(ReplyRecord):
     """The new session's id, or why there is none: `error` is a text, `reason` a code."""
 
     forked: bool = False

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, check_text, one_of, optional, reject, whole_number
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = [
     "DiffStats",
@@ -31,7 +31,7 @@ __all__ = [
 
 
 @frozen(repr=False)
-class RewindFilesReply(WireRecord):
+class RewindFilesReply(ReplyRecord):
     """What a rewind did, or would do.
 
     `files_changed` (absolute paths), `insertions` and `deletions` come with a dry run only (2.1.7 and 2.1.332).
@@ -66,7 +66,7 @@ class RewindFiles(Request[RewindFilesReply]):
 
 
 @frozen(repr=False)
-class FileSuggestionsReply(WireRecord):
+class FileSuggestionsReply(ReplyRecord):
     """Dicts with a `path`, relative to `cwd`. The index is built at the first question, which may find nothing."""
 
     suggestions: tuple[dict[str, Any], ...] = ()
@@ -88,7 +88,7 @@ class FileSuggestions(Request[FileSuggestionsReply]):
 
 
 @frozen(repr=False)
-class ReadFileReply(WireRecord):
+class ReadFileReply(ReplyRecord):
     """A file's contents, as text, or in base 64 if `encoding` says so.
 
     `lossy` says that the bytes are no UTF-8, `truncated` that there are more of them. `requested_path` is the path as
@@ -131,7 +131,7 @@ class SeedReadState(Request[EmptyReply]):
 
 
 @frozen(repr=False)
-class RegisterRepoRootReply(WireRecord):
+class RegisterRepoRootReply(ReplyRecord):
     """The directory that was added, resolved."""
 
     directory: str | None = None
@@ -153,7 +153,7 @@ class RegisterRepoRoot(Request[RegisterRepoRootReply]):
 
 
 @frozen(repr=False)
-class SetCwdReply(WireRecord):
+class SetCwdReply(ReplyRecord):
     """What became of the change: `status` is "ok", "rejected" or "needs_trust".
 
     "ok" has `cwd` and whether it `changed`; "rejected" a `reason` and a `message`; "needs_trust" the `directory`, and
@@ -181,7 +181,7 @@ class SetCwd(Request[SetCwdReply]):
 
 
 @frozen(repr=False)
-class DiffStats(WireRecord):
+class DiffStats(ReplyRecord):
     """How many files and lines a diff has."""
 
     files_count: int = 0
@@ -190,7 +190,7 @@ class DiffStats(WireRecord):
 
 
 @frozen(repr=False)
-class FileDiffStats(WireRecord):
+class FileDiffStats(ReplyRecord):
     """One file of a diff; `status` is "added", "modified" and the like."""
 
     path: str = ""
@@ -203,7 +203,7 @@ class FileDiffStats(WireRecord):
 
 
 @frozen(repr=False)
-class FileHunks(WireRecord):
+class FileHunks(ReplyRecord):
     """The hunks of one file: dicts with oldStart, oldLines, newStart, newLines and `lines`, as `diff -u` has them."""
 
     path: str = ""
@@ -211,7 +211,7 @@ class FileHunks(WireRecord):
 
 
 @frozen(repr=False)
-class WorkspaceDiff(WireRecord):
+class WorkspaceDiff(ReplyRecord):
     """What differs from the last commit, or from where the branch left the main one; `source` says which.
 
     `omitted` counts files that were left out; `line_capped`, `skipped_large` and `restricted` name those whose hunks
@@ -230,7 +230,7 @@ class WorkspaceDiff(WireRecord):
 
 
 @frozen(repr=False)
-class GetWorkspaceDiffReply(WireRecord):
+class GetWorkspaceDiffReply(ReplyRecord):
     """The diff; None where the program has none."""
 
     diff: WorkspaceDiff | None = None

@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import Request
+from claude_control.wire.requests.replying import ReplyRecord
 from claude_control.wire.support import Program
 
 __all__ = ["Initialize", "InitializeReply"]
 
 
 @frozen(repr=False)
-class InitializeReply(WireRecord):
+class InitializeReply(ReplyRecord):
     """What the program says of itself at the start.
 
     2.0.75 and 2.1.7 send commands, output styles, models and account only: `version`, `pid` and `capabilities` are then

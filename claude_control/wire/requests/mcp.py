@@ -7,9 +7,9 @@ import attrs
 
 from claude_control.errors import OptionsError
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, check_object, check_text, optional, reject, whole_number
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = [
     "MCPCall",
@@ -28,7 +28,7 @@ __all__ = [
 
 
 @frozen(repr=False)
-class MCPServerStatus(WireRecord):
+class MCPServerStatus(ReplyRecord):
     """One MCP server of the session.
 
     `status` is connected, pending, failed, disabled or needs-auth. `error` comes from 2.1.7 on, what follows it from
@@ -47,7 +47,7 @@ class MCPServerStatus(WireRecord):
 
 
 @frozen(repr=False)
-class MCPStatusReply(WireRecord):
+class MCPStatusReply(ReplyRecord):
     """Every MCP server of the session."""
 
     servers: tuple[MCPServerStatus, ...] = ()
@@ -68,7 +68,7 @@ class MCPStatus(Request[MCPStatusReply]):
 
 
 @frozen(repr=False)
-class MCPSetServersReply(WireRecord):
+class MCPSetServersReply(ReplyRecord):
     """What changed. A server that failed is in `added` too, and `errors` says why, by its name."""
 
     added: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class MCPToggle(Request[EmptyReply]):
 
 
 @frozen(repr=False)
-class MCPCallReply(WireRecord):
+class MCPCallReply(ReplyRecord):
     """What a tool returned: `content` is a text or a list of content blocks.
 
     `is_error` can be True with `soft_error_result` only. `staging` says what became of staged files.
@@ -183,7 +183,7 @@ class MCPCall(Request[MCPCallReply]):
 
 
 @frozen(repr=False)
-class MCPResource(WireRecord):
+class MCPResource(ReplyRecord):
     """A part of a resource: a `text`, or a `blob` in base 64. It is a stranger's; show HTML in a sandbox only."""
 
     uri: str = ""
@@ -194,7 +194,7 @@ class MCPResource(WireRecord):
 
 
 @frozen(repr=False)
-class MCPReadResourceReply(WireRecord):
+class MCPReadResourceReply(ReplyRecord):
     """The parts of a resource."""
 
     contents: tuple[MCPResource, ...] = ()

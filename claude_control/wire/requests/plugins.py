@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import Request
 from claude_control.wire.requests.checks import check_flag, reject
 from claude_control.wire.requests.mcp import MCPServerStatus
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = [
     "PluginInfo",
@@ -22,7 +22,7 @@ __all__ = [
 
 
 @frozen(repr=False)
-class PluginInfo(WireRecord):
+class PluginInfo(ReplyRecord):
     """A plugin; `version` is its own word."""
 
     name: str = ""
@@ -32,7 +32,7 @@ class PluginInfo(WireRecord):
 
 
 @frozen(repr=False)
-class ReloadPluginsReply(WireRecord):
+class ReloadPluginsReply(ReplyRecord):
     """What the session has now; `commands` and `agents` are dicts with a `name`.
 
     `held` is True when the reload was put off for the cache's sake, and `cache_impact` then says what it would change.
@@ -71,7 +71,7 @@ class ReloadPlugins(Request[ReloadPluginsReply]):
 
 
 @frozen(repr=False)
-class ReloadSkillsReply(WireRecord):
+class ReloadSkillsReply(ReplyRecord):
     """The skills, as dicts with name, description, argumentHint and, for the program's own, `builtin`."""
 
     skills: tuple[dict[str, Any], ...] = ()
@@ -85,7 +85,7 @@ class ReloadSkills(Request[ReloadSkillsReply]):
 
 
 @frozen(repr=False)
-class ReloadOutputStylesReply(WireRecord):
+class ReloadOutputStylesReply(ReplyRecord):
     """The names of the output styles."""
 
     available_output_styles: tuple[str, ...] = ()

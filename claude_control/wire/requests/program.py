@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, optional
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = [
     "GetBinaryVersion",
@@ -23,7 +23,7 @@ __all__ = [
 
 
 @frozen(repr=False)
-class GetBinaryVersionReply(WireRecord):
+class GetBinaryVersionReply(ReplyRecord):
     """The program's version, when it was built (ISO 8601), and the oldest desktop SDK that it works with."""
 
     version: str | None = None
@@ -39,7 +39,7 @@ class GetBinaryVersion(Request[GetBinaryVersionReply]):
 
 
 @frozen(repr=False)
-class ModelInfo(WireRecord):
+class ModelInfo(ReplyRecord):
     """A model that can be chosen: `value` is what `set_model()` takes, `resolved_model` what the API is told."""
 
     value: str = ""
@@ -55,7 +55,7 @@ class ModelInfo(WireRecord):
 
 
 @frozen(repr=False)
-class ListModelsReply(WireRecord):
+class ListModelsReply(ReplyRecord):
     """The models that can be chosen."""
 
     models: tuple[ModelInfo, ...] = ()
@@ -69,7 +69,7 @@ class ListModels(Request[ListModelsReply]):
 
 
 @frozen(repr=False)
-class StatusSection(WireRecord):
+class StatusSection(ReplyRecord):
     """A heading, and rows: dicts with a `label` and a `value`."""
 
     title: str = ""
@@ -77,7 +77,7 @@ class StatusSection(WireRecord):
 
 
 @frozen(repr=False)
-class GetStatusReply(WireRecord):
+class GetStatusReply(ReplyRecord):
     """The status as the terminal shows it, in sections."""
 
     sections: tuple[StatusSection, ...] = ()

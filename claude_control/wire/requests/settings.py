@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_object, one_of
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = [
     "ApplyFlagSettings",
@@ -40,7 +40,7 @@ class ApplyFlagSettings(Request[EmptyReply]):
 
 
 @frozen(repr=False)
-class SettingsSource(WireRecord):
+class SettingsSource(ReplyRecord):
     """The settings of one source, such as "projectSettings" or "flagSettings"."""
 
     source: str = ""
@@ -48,7 +48,7 @@ class SettingsSource(WireRecord):
 
 
 @frozen(repr=False)
-class GetSettingsReply(WireRecord):
+class GetSettingsReply(ReplyRecord):
     """The settings in force (`effective`), and those of each source, from weakest to strongest. They may hold secrets.
 
     `applied` is what the session runs with: its model, effort and the like.
@@ -82,7 +82,7 @@ class UpdateSettings(Request[EmptyReply]):
 
 
 @frozen(repr=False)
-class HookRow(WireRecord):
+class HookRow(ReplyRecord):
     """A hook of a settings file or a plugin; `timeout` is in seconds.
 
     `source_label`, `display_text`, `command_text` and `content_label` are for people. `editable` is the entry as its
@@ -108,7 +108,7 @@ class HookRow(WireRecord):
 
 
 @frozen(repr=False)
-class GetHooksListingReply(WireRecord):
+class GetHooksListingReply(ReplyRecord):
     """The hooks of settings files and plugins; callbacks of this SDK are not listed.
 
     `events` counts them by event, `event_catalog` has all events that there are, `policy` says what managed settings
@@ -132,7 +132,7 @@ class GetHooksListing(Request[GetHooksListingReply]):
 
 
 @frozen(repr=False)
-class PermissionRule(WireRecord):
+class PermissionRule(ReplyRecord):
     """One rule: `behavior` is "allow", "deny" or "ask".
 
     `source` says where it comes from, `editability` whether it is "persistent", "session" or "readonly". `description`
@@ -148,7 +148,7 @@ class PermissionRule(WireRecord):
 
 
 @frozen(repr=False)
-class PermissionRulesState(WireRecord):
+class PermissionRulesState(ReplyRecord):
     """The rules of the session, and the directories that it may work in, dicts with `path` and `source`."""
 
     rules: tuple[PermissionRule, ...] = ()
@@ -160,7 +160,7 @@ class PermissionRulesState(WireRecord):
 
 
 @frozen(repr=False)
-class ListPermissionRulesReply(WireRecord):
+class ListPermissionRulesReply(ReplyRecord):
     """The rules, in `state`; None if the program sent none."""
 
     state: PermissionRulesState | None = None

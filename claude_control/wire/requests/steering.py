@@ -7,9 +7,9 @@ import attrs
 from claude_control.errors import OptionsError
 from claude_control.records import frozen
 from claude_control.unset import UNSET, Unset
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_flag, check_text, optional, reject
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = [
     "PERMISSION_MODES",
@@ -31,7 +31,7 @@ _DISPLAYS = ("summarized", "omitted", "highlights")
 
 
 @frozen(repr=False)
-class InterruptReply(WireRecord):
+class InterruptReply(ReplyRecord):
     """The receipt of an interrupt.
 
     `still_queued` has the uuids of prompts that were not begun and will still run, `cancelled` of those dropped on
@@ -55,7 +55,7 @@ class Interrupt(Request[InterruptReply]):
 
 
 @frozen(repr=False)
-class SetPermissionModeReply(WireRecord):
+class SetPermissionModeReply(ReplyRecord):
     """The permission mode that is now in force.
 
     The program may map the one asked for ("manual" becomes "default" on 2.1.332).
@@ -85,7 +85,7 @@ class SetPermissionMode(Request[SetPermissionModeReply]):
 
 
 @frozen(repr=False)
-class SetModelReply(WireRecord):
+class SetModelReply(ReplyRecord):
     """The model that the next request to the API will name, as 2.1.332 resolved it; None on older programs."""
 
     model: str | None = None
@@ -137,7 +137,7 @@ class SetMaxThinkingTokens(Request[EmptyReply]):
 
 
 @frozen(repr=False)
-class CancelAsyncMessageReply(WireRecord):
+class CancelAsyncMessageReply(ReplyRecord):
     """Whether a prompt was dropped; `message_uuid` is there if so."""
 
     cancelled: bool = False

@@ -5,9 +5,9 @@ from typing import ClassVar
 import attrs
 
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import EmptyReply, Request
 from claude_control.wire.requests.checks import check_text, optional
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = ["BackgroundTasks", "BackgroundTasksReply", "GetTaskOutput", "GetTaskOutputReply", "StopTask"]
 
@@ -22,7 +22,7 @@ class StopTask(Request[EmptyReply]):
 
 
 @frozen(repr=False)
-class BackgroundTasksReply(WireRecord):
+class BackgroundTasksReply(ReplyRecord):
     """Whether the named task was moved; None when none was named."""
 
     backgrounded: bool | None = None
@@ -41,7 +41,7 @@ class BackgroundTasks(Request[BackgroundTasksReply]):
 
 
 @frozen(repr=False)
-class GetTaskOutputReply(WireRecord):
+class GetTaskOutputReply(ReplyRecord):
     """The last 8 KiB that a task wrote; `total_bytes` counts all, `truncated` says that there was more."""
 
     output: str = ""

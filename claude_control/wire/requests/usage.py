@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 import attrs
 
 from claude_control.records import frozen
-from claude_control.wire.record import WireRecord
 from claude_control.wire.requests.base import Request
 from claude_control.wire.requests.checks import check_flag, one_of, optional
+from claude_control.wire.requests.replying import ReplyRecord
 
 __all__ = [
     "ContextCategory",
@@ -24,7 +24,7 @@ __all__ = [
 
 
 @frozen(repr=False)
-class ContextCategory(WireRecord):
+class ContextCategory(ReplyRecord):
     """What one sort of content takes of the context window, in tokens.
 
     `kind` is "used", "free", "buffer" or "deferred" (not loaded). Tell categories apart by `id`, not by the shown
@@ -40,7 +40,7 @@ class ContextCategory(WireRecord):
 
 
 @frozen(repr=False)
-class ContextGridSquare(WireRecord):
+class ContextGridSquare(ReplyRecord):
     """One square of the picture that the terminal draws of the context window."""
 
     color: str = ""
@@ -52,7 +52,7 @@ class ContextGridSquare(WireRecord):
 
 
 @frozen(repr=False)
-class ContextMessages(WireRecord):
+class ContextMessages(ReplyRecord):
     """What the messages take, in tokens; the last two are dicts with a `name` each, by tool and by attachment."""
 
     tool_call_tokens: int = 0
@@ -67,7 +67,7 @@ class ContextMessages(WireRecord):
 
 
 @frozen(repr=False)
-class GetContextUsageReply(WireRecord):
+class GetContextUsageReply(ReplyRecord):
     """How full the context window is, in tokens; `percentage` is 0 to 100.
 
     `max_tokens` is the window as it is used, `raw_max_tokens` that of the model. The lists of dicts name single files,
@@ -110,7 +110,7 @@ class GetContextUsage(Request[GetContextUsageReply]):
 
 
 @frozen(repr=False)
-class GetSessionCostReply(WireRecord):
+class GetSessionCostReply(ReplyRecord):
     """The cost so far, as text for people."""
 
     text: str = ""
@@ -124,7 +124,7 @@ class GetSessionCost(Request[GetSessionCostReply]):
 
 
 @frozen(repr=False)
-class SessionUsage(WireRecord):
+class SessionUsage(ReplyRecord):
     """What the session used so far, since its program started; `model_usage` by model, as in a `ResultMessage`."""
 
     total_cost_usd: float | None = None
@@ -136,7 +136,7 @@ class SessionUsage(WireRecord):
 
 
 @frozen(repr=False)
-class GetUsageReply(WireRecord):
+class GetUsageReply(ReplyRecord):
     """Cost and usage of the session, and of the plan where there is one.
 
     `rate_limits` has a window such as "five_hour" each with `utilization` (0 to 100) and `resets_at` (ISO 8601), where

@@ -1,17 +1,17 @@
 """How answers are read into their records."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import pytest
 
 from claude_control.errors import ProtocolError
-from claude_control.wire.record import WireRecord
-from claude_control.wire.requests.replying import camel, reply_reader
+from claude_control.wire.requests.base import Request
+from claude_control.wire.requests.replying import ReplyRecord, camel
 
 
 @attrs.frozen(repr=False)
-class Part(WireRecord):
+class Part(ReplyRecord):
     """A part of an answer."""
 
     name: str = "-"
@@ -19,7 +19,7 @@ class Part(WireRecord):
 
 
 @attrs.frozen(repr=False)
-class Whole(WireRecord):
+class Whole(ReplyRecord):
     """An answer with a field of each kind."""
 
     text: str | None = None
@@ -36,11 +36,16 @@ class Whole(WireRecord):
     anything: Any = None
 
 
+@attrs.frozen
+class Ask(Request[Whole]):
+    """The request."""
+
+    subtype: ClassVar[str] = "ask"
+
+
 def read(payload: dict[str, Any]) -> Whole:
     """Read an answer."""
-    whole = reply_reader(Whole)(payload, "the payload", ("ask", payload))
-    assert isinstance(whole, Whole)
-    return whole
+    return Ask().reply(payload)
 
 
 def test_names_are_read_in_both_spellings() -> None:
