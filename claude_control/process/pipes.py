@@ -130,13 +130,13 @@ class OutputPipe:
             self._close_now()
         return data
 
-    def stand_by(self) -> Standby | None:
+    def stand_by(self, look: Callable[[], None]) -> Standby | None:
         """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader.
 
-        Returns where they may.
+        Returns where they may. `look` is that of `open_standby`.
         """
         if self.standby is None and self._may_stand and self._end.fd >= 0 and _can_wake():
-            self.standby = open_standby(self._end.fd)
+            self.standby = open_standby(self._end.fd, look)
             self._may_stand = self.standby is not None
         self._stands = self.standby is not None
         return self.standby

@@ -12,6 +12,12 @@ whoever is struck from outside in the middle, and nothing is lost, for to wait, 
 `_left` is one step, in C. To take them out again is one, too: what must be dealt with once, and is no answer that a map
 of requests guards, goes from there to its place by `hand_over`.
 
+Where more requests are out than the one that is waited for, who leads comes back in a moment, for the next one. So it
+leaves *briefly*: nobody watches the pipe then, but the reader looks every `_TICK` whether somebody came, and watches
+it again if not. That saves waking the reader for the answers that come in between, and having it vie for the
+interpreter with the thread that they are for. What else is put off on that account is done by `look`, at each of these
+looks and at the end of them.
+
 Where the last answers came at once, who leads looks for the next one again and again for a little (`SPIN`) before it
 sleeps: to be woken takes as long as many an answer, for the processor has gone to sleep, too. Looks in vain make it
 do so less often.
@@ -42,10 +48,14 @@ __all__ = ["Standby", "open_standby"]
 ANSWER_BYTES = 12 * 1024
 """How much is read at once by who waits for it, some 40 deltas; a longer answer is left to the reader."""
 
+ANSWERS_BYTES = 64 * 1024
+"""The same for who waits for one of many answers, and then reads all that have come."""
+
 SPIN = 100e-6
 """Seconds for which output is looked for without sleeping: twice what it takes to wake an idle processor."""
 
 _MOST_QUICK = 512  # waits in a row that were over soon, before it is looked for so once more where that was in vain
+_TICK = 0.002  # seconds after which the reader looks whether who left briefly has come back
 _STEP = 0.02  # seconds that the reader waits at a stretch for somebody else to leave
 _LOOK = 0.25  # seconds after which the reader looks whether who leads is held up
 _PATIENCE = 1.0  # seconds for which nobody has to come, or who leads may deal with one thing
@@ -69,6 +79,7 @@ class Standby:
         "_leaders",
         "_led_at",
         "_left",
+        "_look",
         "_may_overtake",
         "_over",
         "_quick",
@@ -77,10 +88,12 @@ class Standby:
         "_rung",
         "_standing",
         "leading",
+        "ticks",
     )
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, look: Callable[[], None]) -> None:
         self._fd = fd
+        self._look = look
         self._lead = threading.Lock()  # held by who leads
         self.leading, self._leader = False, 0  # whether somebody does, and which thread did last
         self._led_at = 0.0  # when somebody began to lead, or else the reader to stand by, on the monotonic clock
@@ -90,6 +103,8 @@ class Standby:
         self._arming = 0  # how many have led, and still use the epoll objects
         self._recalled = False
         self._rung = False  # whether who leads is to leave
+        self.ticks = False
+        """Whether the reader looks every few milliseconds: what is put off then is done so soon."""
         self._over = False
         self._left: deque[bytes] = deque()  # what was read by who led, and is the reader's
         self._quick, self._enough = 0, 1  # waits in a row that were over soon, and how many make it worth to look
@@ -116,12 +131,19 @@ class Standby:
         return self._watch()
 
     def lead(
-        self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float, *, may_overtake: bool = True
+        self,
+        waits: Callable[[], bool],
+        take: Callable[[bytes], bytes],
+        seconds: float,
+        *,
+        may_overtake: bool = True,
+        returns: Callable[[], bool] | None = None,
     ) -> None:
-        """Read while the reader stands by, and `waits()`; `take` deals with some output, or says that it cannot.
+        """Read while the reader stands by, and `waits()`; `take` deals with some output, and returns what it cannot.
 
         That is then the reader's. Returns without anything, too, after so many seconds or after `release`. If `take`
-        is held up for seconds, the reader deals with its output, too, unless it must not (`may_overtake`).
+        is held up for seconds, the reader deals with its output, too, unless it must not (`may_overtake`). If
+        `returns()` when it leaves, this thread is likely to come back at once, and nobody else waits for output.
         """
         if not self._standing:
             return
@@ -133,7 +155,7 @@ class Standby:
                 try:
                     led = self.leading = True
                     self._leader, self._may_overtake = here, may_overtake
-                    self._read_for(waits, take, seconds)
+                    self._read_for(waits, take, seconds, ANSWER_BYTES if returns is None else ANSWERS_BYTES)
                 except BaseException as error:
                     self._standing = False
                     if not self._over:
@@ -148,7 +170,7 @@ class Standby:
             if led:
                 try:
                     if self._standing:  # behind the lock, for a reader that does not get it goes on to wait
-                        _modify(self._readers, self._fd)
+                        self._leave_the_pipe(returns is not None and returns())
                 finally:
                     self._arming -= 1
                     if self._over:
@@ -217,12 +239,17 @@ class Standby:
         held, since = None, time.monotonic()
         look = since + _LOOK
         while self._standing:
-            events = dict(self._readers.poll(_LOOK, 2))
+            events = dict(self._readers.poll(_TICK if self.ticks else _LOOK, 2))
             if self._fd in events:
                 self._stand_no_longer()
             elif events and self._recalled:
                 self._stand_no_longer(_STEP)  # not for ever: who leads may wait for what only the reader can read
             now = time.monotonic()
+            ticked = self.ticks
+            if ticked and now - self._led_at > _TICK:
+                self._watch_again()
+            if ticked or now > look:
+                self._look()
             if now < look:
                 continue
             look = now + _LOOK  # however often the bell rings meanwhile
@@ -236,8 +263,15 @@ class Standby:
                 break
             if self._lead.locked():
                 self._take_back()
-        self._standing = False
+        self._standing = self.ticks = False
+        self._look()
         return b"".join(self._take_left())
+
+    def _watch_again(self) -> None:
+        """Watch the pipe again, since nobody has come for it. Who leads just now sees to it when it leaves."""
+        self.ticks = False
+        if not self._lead.locked():
+            _modify(self._readers, self._fd)
 
     def _take_back(self) -> None:
         """Take the event of output that who leads has not come for: then the reader is the one that may read."""
@@ -267,18 +301,21 @@ class Standby:
 
     # -- private: of who leads -----------------------------------------------------------------------------------------
 
-    def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bool], seconds: float) -> None:
+    def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bytes], seconds: float, size: int) -> None:
         # A signal handler may `leave` wherever something is called, so `_standing` is looked at just before each step.
         if self._standing:
             self._readers.modify(self._fd, _NEVER)
         self._led_at = time.monotonic()
         until = self._led_at + seconds
         while self._standing and not self._recalled and waits():
-            self._wait_for_more(waits, until)
+            self._wait_for_more(waits, until, size)
             if not self._left or not self._standing:
                 break
             self._held = chunk = self._left[0]
-            if not take(chunk):
+            rest = take(chunk)
+            if rest:
+                with contextlib.suppress(IndexError):  # it has become the reader's as a whole
+                    self._left[0] = rest
                 break
             self._left.clear()
             _modify(self._leaders, self._fd)
@@ -287,19 +324,29 @@ class Standby:
             self._standing = False
             self._ring(self._readers)
 
-    def _wait_for_more(self, waits: Callable[[], bool], until: float) -> None:
+    def _leave_the_pipe(self, briefly: bool) -> None:
+        """See to it that the pipe is watched, at once, or soon."""
+        if not briefly:
+            _modify(self._readers, self._fd)
+            return
+        self._led_at = time.monotonic()
+        ticked, self.ticks = self.ticks, True
+        if not ticked:  # the reader sleeps for longer
+            self._ring(self._readers)
+
+    def _wait_for_more(self, waits: Callable[[], bool], until: float, size: int) -> None:
         """Put the next output into `_left`, if there is some in time, and before the bell rings."""
         began = time.monotonic()
-        if self._quick >= self._enough and (self._look(waits, began + SPIN) or not waits()):
+        if self._quick >= self._enough and (self._spin(waits, began + SPIN, size) or not waits()):
             return
         if self._standing and not self._rung:  # to look takes the bell's event, too
-            self._left.extend(self._next_chunk(max(0.0, until - began)))
+            self._left.extend(self._next_chunk(max(0.0, until - began), size))
             self._quick = self._quick + 1 if time.monotonic() - began < 2 * SPIN else 0
 
-    def _look(self, waits: Callable[[], bool], until: float) -> bool:
+    def _spin(self, waits: Callable[[], bool], until: float, size: int) -> bool:
         """Look for output without sleeping, as long as somebody waits for it; returns whether there was some."""
         while self._standing and not self._rung and waits():
-            self._left.extend(self._next_chunk(0.0))
+            self._left.extend(self._next_chunk(0.0, size))
             if self._left:
                 self._enough = 1
                 return True
@@ -308,10 +355,10 @@ class Standby:
                 break
         return False
 
-    def _next_chunk(self, seconds: float) -> Iterator[bytes]:
+    def _next_chunk(self, seconds: float, size: int) -> Iterator[bytes]:
         """Return what waits for output and reads it if there is some, all in C when it is asked for its first item."""
         ready = map(_NUMBER, chain.from_iterable(map(self._leaders.poll, (seconds,), (1,))))
-        return map(os.read, filter(self._fd.__eq__, ready), repeat(ANSWER_BYTES))
+        return map(os.read, filter(self._fd.__eq__, ready), repeat(size))
 
     # -- private: of both ----------------------------------------------------------------------------------------------
 
@@ -335,11 +382,15 @@ def _is_ours(error: BaseException) -> bool:
     return trace is not None and trace.tb_frame.f_globals is globals()
 
 
-def open_standby(fd: int) -> Standby | None:
-    """Return what lets others than the reader read this pipe; None where the system has no such thing, or no more."""
+def open_standby(fd: int, look: Callable[[], None]) -> Standby | None:
+    """Return what lets others than the reader read this pipe; None where the system has no such thing, or no more.
+
+    `look` is called by the reader: at the end of standing by, and meanwhile every few milliseconds while it `ticks`,
+    else some times a second.
+    """
     if not hasattr(select, "epoll") or not hasattr(os, "eventfd"):
         return None
     try:
-        return Standby(fd)
+        return Standby(fd, look)
     except OSError:
         return None

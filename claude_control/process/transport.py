@@ -103,12 +103,12 @@ class SubprocessTransport:
         """Tell whether `read` would return something at once."""
         return self._output.readable()
 
-    def stand_by(self) -> Standby | None:
+    def stand_by(self, look: Callable[[], None]) -> Standby | None:
         """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader.
 
-        Returns where they may.
+        Returns where they may. `look` is called now and then meanwhile, and at the end.
         """
-        return self._output.stand_by()
+        return self._output.stand_by(look)
 
     def write(self, data: bytes) -> None:
         """Write all of it, waiting for room; one thread at a time.

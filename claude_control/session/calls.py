@@ -18,6 +18,7 @@ from claude_control.errors import (
     ControlTimeoutError,
     WaitTimeoutError,
 )
+from claude_control.process.standby import Standby
 from claude_control.session.pending import PLAIN_FIELDS, Awaited, PendingReplies, is_echo
 from claude_control.session.reading import Reader
 from claude_control.session.writer import Ticket, Writer
@@ -70,7 +71,7 @@ class PendingReply(Awaited, Generic[T]):
         if self._outcome is None:
             seconds = self._calls.timeout if timeout is UNSET else timeout
             with self._calls.interruptible:
-                if not self._wait(Deadline(seconds)):
+                if not self._calls.wait(self, Deadline(seconds)):
                     what = self._request.subtype
                     text = f"{what} has no answer within {seconds:g} seconds; it goes on: wait again, or cancel() it"
                     raise WaitTimeoutError(text, timeout=seconds)
@@ -124,6 +125,7 @@ class Calls:
         self._check = check
         self.reader: Reader | None = None
         """Who reads the answers, and may let others read them."""
+        self._blocked: dict[object, None] = {}  # a mark of each thread that waits for one of several answers
         self._rests: dict[type, bytes] = {}  # what is written behind the id for requests that are always the same
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
@@ -148,7 +150,10 @@ class Calls:
             waiting = self.pending.register(reply)
             line = envelope.request(reply.request_id, rest)
             if waiting > alone and wanted is None:
-                reply._ticket = self._writer.gather(line, direct, self._broken_pipe)
+                if self._follows():
+                    reply._ticket = self._writer.put(line, direct, self._broken_pipe, follows=self._follows)
+                else:
+                    reply._ticket = self._writer.gather(line, direct, self._broken_pipe)
             else:
                 reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted)
         except OSError as error:
@@ -202,8 +207,25 @@ class Calls:
     def post(self, request: Request[Any]) -> None:
         """Send a request whose answer nobody asks for; returns when it is written, or has waited its time for that."""
         reply = self.submit(request)
+        self._writer.release()
         if reply._ticket is not None:
             reply._ticket.wait_for_write(Deadline(self._write_timeout))
+
+    def wait(self, reply: PendingReply[Any], deadline: Deadline) -> bool:
+        """Wait for an answer that may be one of several; returns False when the time is up first."""
+        mark = object()
+        try:
+            self._blocked[mark] = None  # first: who reads and is about to leave looks whether anybody waits
+            self._writer.release()
+            self._lead_for_all(reply, deadline)
+            return reply._wait(deadline)
+        finally:
+            self._blocked.pop(mark, None)
+
+    def _follows(self) -> bool:
+        """Tell whether a line may be kept for the next one: until this thread waits, or the reader looks."""
+        standby = self.reader.standby if self.reader is not None else None
+        return standby is not None and standby.ticks
 
     def call(
         self,
@@ -231,8 +253,8 @@ class Calls:
                 patience = SLICE if reply._ticket is None and (seconds is None or seconds > SLICE) else 0
                 if patience and len(self.pending) == 1 and self._lead(reply, patience):
                     patience = 0
-                if reply._outcome is None and not waiter.acquire(True, patience):
-                    self._wait(reply, waiter, Deadline(seconds, since))
+                if reply._outcome is None:
+                    self._wait_among(reply, waiter, patience, Deadline(seconds, since))
             except KeyboardInterrupt:
                 self.interruptible.interrupt()
                 raise
@@ -240,6 +262,20 @@ class Calls:
             self.give_up(reply)
             raise
         return reply._read()
+
+    def _wait_among(
+        self, reply: PendingReply[Any], waiter: threading.Lock, patience: float, deadline: Deadline
+    ) -> None:
+        """Wait for an answer that the reader reads, or another thread that waits for one."""
+        mark = object()
+        try:
+            self._blocked[mark] = None  # first, as in `wait`
+            if self._follows():
+                self._lead_for_all(reply, deadline)
+            if reply._outcome is None and not waiter.acquire(True, patience):
+                self._wait(reply, waiter, deadline)
+        finally:
+            self._blocked.pop(mark, None)
 
     def _lead(self, reply: PendingReply[Any], seconds: float) -> bool:
         """Read an answer in the thread that waits for it, if the reader has ever stood by; returns whether it has."""
@@ -250,20 +286,52 @@ class Calls:
         standby.lead(lambda: reply._outcome is None, partial(self._take, reply), seconds)
         return True
 
-    def _take(self, reply: PendingReply[Any], chunk: bytes) -> bool:
+    def _take(self, reply: PendingReply[Any], chunk: bytes) -> bytes:
         """Settle a request if the chunk is its answer and no more; echoes may come before it."""
         assert self.reader is not None
         frame = self.reader.control_in(chunk)
         if frame is None or frame["type"] != "control_response":
-            return False
+            return chunk
         if not is_echo(frame):
             if envelope.answered(frame) != reply.request_id or len(frame["response"]) > PLAIN_FIELDS:
-                return False
+                return chunk
             if self.pending.pop(reply.request_id) is None:
-                return False  # the reader has dealt with it, or counts it as late
+                return chunk  # the reader has dealt with it, or counts it as late
             reply._outcome = frame
         self.reader.count_read(len(chunk))
-        return True
+        return b""
+
+    def _lead_for_all(self, reply: PendingReply[Any], deadline: Deadline) -> None:
+        """Read the answers to all requests in the thread that waits for one of them, if the reader stands by."""
+        reader = self.reader
+        standby = reader.standby if reader is not None else None
+        if standby is not None:
+            reply._waiters.append(standby)
+            left = deadline.remaining()
+            seconds = SLICE if left is None else min(SLICE, left)
+            take = partial(self._take_all, reply, standby)
+            standby.lead(lambda: reply._outcome is None, take, seconds, returns=self._returns)
+        if reader is not None and reply._outcome is None:
+            reader.wanted = True
+
+    def _returns(self) -> bool:
+        """Tell whether the thread that has just read is the only one that waits, and more answers are due."""
+        return len(self._blocked) == 1 and len(self.pending) > 0
+
+    def _take_all(self, reply: PendingReply[Any], standby: Standby, chunk: bytes) -> bytes:
+        """Settle all requests that a chunk answers, if it begins with such answers and is no more."""
+        assert self.reader is not None
+        frames, rest = self.reader.answers_in(chunk)
+        if not frames:
+            return chunk
+        reply._waiters.remove(standby)  # it is this thread that would be woken
+        settled = self.pending.settle_all(frames)
+        if reply._outcome is None:
+            reply._waiters.append(standby)
+        if not settled:
+            return chunk
+        self.reader.count_read(len(chunk) - len(rest), len(frames))
+        return rest
 
     def _wait(self, reply: PendingReply[Any], waiter: threading.Lock, deadline: Deadline) -> None:
         subtype, seconds = reply._request.subtype, deadline.timeout

@@ -162,6 +162,7 @@ class Connection:
             control=self._control,
             lost_control=self._lost_control,
             pending=self.calls.pending,
+            look=self.writer.release,
         )
 
     # -- life cycle ----------------------------------------------------------------------------------------------------

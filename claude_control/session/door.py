@@ -31,14 +31,14 @@ class Door:
         if standby is not None:
             standby.release()
 
-    def _take(self, expect: Callable[[], None], chunk: bytes) -> bool:
+    def _take(self, expect: Callable[[], None], chunk: bytes) -> bytes:
         frame = self._reader.control_in(chunk)
         if frame is None:
-            return False
+            return chunk
         if frame["type"] == "control_request":
             expect()
             self._reader.ask((frame,))
         elif frame["type"] != "control_response" or not is_echo(frame):
-            return False
+            return chunk
         self._reader.count_read(len(chunk))
-        return True
+        return b""

@@ -3,7 +3,8 @@
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from operator import length_hint
 from typing import Any
 
@@ -49,7 +50,10 @@ class Awaited:
         self._outcome = outcome
         if self._waiters:
             for waiter in tuple(self._waiters):
-                waiter.release()
+                try:  # noqa: SIM105  # of each answer, and `suppress` takes as long as all the rest
+                    waiter.release()
+                except RuntimeError:  # it was told before, by one who was struck then
+                    pass
 
     def release_too(self, waiter: threading.Lock) -> None:
         """Let go of a lock at the end, too; the request is not yet written, or the caller looks at the outcome then."""
@@ -81,6 +85,7 @@ class PendingReplies:
         self._waiting: dict[str, Awaited] = {}
         self._failure: Callable[[], Exception] | None = None  # makes what ended the session, anew for each
         self._numbers = iter(range(sys.maxsize))
+        self._taken: dict[str, Awaited | None] = {}  # what one who reads for the reader has taken out, and settles
         self.late = 0
         """Answers that nobody waited for: second ones, and those that came after their request was given up."""
 
@@ -111,12 +116,42 @@ class PendingReplies:
                 body = frame["response"]
                 if len(body) > PLAIN_FIELDS:
                     break
-                entry = take(body["request_id"])
+                request_id = body["request_id"]
+                entry = take(request_id, None) or self._taken.pop(request_id, None)
             except (KeyError, TypeError):
+                break
+            if entry is None:
                 break
             entry._settle(frame)
             count += 1
         return count
+
+    def settle_all(self, frames: Sequence[dict[str, Any]]) -> bool:
+        """Hand answers to those who wait for them, if all of them are plain; else none.
+
+        Called by who reads for the reader. What one has taken out who is struck in here is found again by `settle`,
+        which the reader gives the same frames.
+        """
+        ids, waiting = [], self._waiting
+        for frame in frames:
+            try:
+                body = frame["response"]
+                if len(body) > PLAIN_FIELDS or (request_id := body["request_id"]) not in waiting:
+                    return False
+            except (KeyError, TypeError):
+                return False
+            ids.append(request_id)
+        if len({*ids}) < len(ids):
+            return False
+        self._taken.clear()
+        popped = map(waiting.pop, ids, repeat(None))
+        self._taken.update(zip(ids, popped, strict=True))  # one step, in C: it is here or there
+        for request_id, frame in zip(ids, frames, strict=True):
+            entry = self._taken.get(request_id)
+            if entry is not None:  # else it was given up just now, or the reader was quicker
+                entry._settle(frame)
+        self._taken.clear()
+        return True
 
     def resolve(self, request_id: str, answer: dict[str, Any]) -> bool:
         """Hand an answer to whoever waits for it; an answer that nobody waits for is counted. Called by the reader."""

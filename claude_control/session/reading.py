@@ -54,6 +54,7 @@ class Reader:
         control: Callable[[str, dict[str, Any]], None],
         lost_control: Callable[[LongLine], None],
         pending: PendingReplies,
+        look: Callable[[], None],
     ) -> None:
         self._transport = transport
         self._splitter = LineSplitter(max_line_bytes)
@@ -73,6 +74,10 @@ class Reader:
         self._fast = False  # whether the last chunk was a large one
         self._handed_over = 0  # of the bytes that were read
         self._pending = pending  # our requests that wait for their answer
+        self._look = look  # does what is put off while others may read
+        self._frames_before = 0  # the last chunk
+        self.wanted = False
+        """Whether one who waits for one of several answers would have read."""
         self._singles = 0  # control frames, and chunks that were one delta
         self._singles_before = 0  # the last chunk
         self._calm = 0  # chunks in a row that were one of these each
@@ -111,6 +116,7 @@ class Reader:
         if not chunk:
             return False
         self.bytes_read += len(chunk)
+        self._frames_before = self.frames
         self._fast = len(chunk) >= _FAST_BYTES
         block = self._splitter.feed_block(chunk)
         if block is None:
@@ -151,18 +157,23 @@ class Reader:
         return chunk
 
     def _stand_by(self) -> None:
-        """Leave the next frame to who waits for it, if the last chunks were one each and no answer is due."""
+        """Leave the next frame to who waits for it, if the last chunks were one each and no answer is due.
+
+        Or if they were control frames alone, and one who waits for an answer wants to read.
+        """
         count, self._singles_before = self._singles - self._singles_before, self._singles
-        lone = count == 1 and not self._items and self._splitter.is_empty and not self._pending
-        self._calm = self._calm + 1 if lone else 0
+        lone = count == self.frames - self._frames_before and (self.wanted or (count == 1 and not self._pending))
+        if lone and not self._splitter.is_empty:
+            return  # the rest of it is about to come
+        self._calm = self._calm + 1 if lone and not self._items else 0
         if self._stood:
             self._stood = False
             # Where threads vie for the interpreter, those who wait come too late, and it was done in vain.
             vain, self._read_before = self._read_by_others == self._read_before, self._read_by_others
             self._calm, self._doubt = (0, min(2 * self._doubt, MUCH_DOUBT)) if vain else (self._calm, LITTLE_DOUBT)
         if self._calm > self._doubt and isinstance(self._transport, SubprocessTransport):
-            self._stood = True
-            self.standby = self._transport.stand_by()
+            self._stood, self.wanted = True, False
+            self.standby = self._transport.stand_by(self._look)
 
     def control_in(self, chunk: bytes) -> dict[str, Any] | None:
         """Return the request or the answer that the chunk is, if it is one and no more.
@@ -174,6 +185,21 @@ class Reader:
         decoder = Decoder()  # the reader counts what is odd, for that is left to it
         frame = decoder.decode(chunk) if whole else None
         return None if decoder.flawed else frame
+
+    def answers_in(self, chunk: bytes) -> tuple[Sequence[dict[str, Any]], bytes]:
+        """Return the answers of a chunk that begins with whole ones and has nothing else, and what is behind them.
+
+        There are none if it has anything else. As for `control_in`.
+        """
+        kind = "control_response"
+        size, begin = chunk.rfind(b"\n"), _LONE[kind]
+        ends = chunk.count(b"\n", 0, size)
+        if size < 0 or len(chunk) > self._splitter.limit or not chunk.startswith(begin):
+            return (), chunk
+        if chunk.count(b"\n" + begin, 0, size) < ends:
+            return (), chunk
+        frames = Decoder().decode_block(chunk[:size], ends + 1)
+        return (frames, chunk[size + 1 :]) if frames is not None and _are(kind, frames) else ((), chunk)
 
     def deltas_in(self, chunk: bytes) -> int:
         """Return how many lines the chunk is if all are handed over as they came, whatever they say, or else 0.

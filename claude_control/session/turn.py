@@ -312,16 +312,16 @@ class Turn(Consumer):
             standby.lead(lambda: not taken and inbox.is_dry(), partial(self._take_deltas, standby, taken), SLICE)
             self._connection.check_owner()  # a signal handler may have forked
 
-    def _take_deltas(self, standby: Standby, taken: list[Any], chunk: bytes) -> bool:
+    def _take_deltas(self, standby: Standby, taken: list[Any], chunk: bytes) -> bytes:
         """Take deltas of this turn that this thread has read, behind all others, unless they are for others, too."""
         connection, record = self._connection, self._record
         lines = connection.reader.deltas_in(chunk)
         if not lines or connection.subscriptions.wanted:
-            return False
+            return chunk
         if not connection.conversation.runs(record) or not record.inbox.keeps or not standby.hand_over(taken):
-            return False
+            return chunk
         connection.reader.count_read(len(chunk), lines)
-        return True
+        return b""
 
     def interrupt(self) -> None:
         """Stop this turn.

@@ -25,9 +25,13 @@ class Pipe:
 
     def __init__(self) -> None:
         self.reading, self.writing = os.pipe()
-        self.standby = Standby(self.reading)
+        self.looks = 0
+        self.standby = Standby(self.reading, self._look)
         self.was_left: list[bytes] = []
         self._thread: threading.Thread | None = None
+
+    def _look(self) -> None:
+        self.looks += 1
 
     def stand(self, how: Callable[[], bytes] | None = None) -> None:
         """Begin to stand by; what `wait` returns, or the next output, is in `was_left` then."""
@@ -80,10 +84,11 @@ class Lead:
             self.waits = True
             return not self.taken
 
-        def take(chunk: bytes) -> bool:
-            if chunk == answer:
-                self.taken.append(chunk)
-            return chunk == answer
+        def take(chunk: bytes) -> bytes:
+            if chunk != answer:
+                return chunk
+            self.taken.append(chunk)
+            return b""
 
         def run() -> None:
             pipe.standby.lead(waits, take, 10)
@@ -122,12 +127,12 @@ class Waits:
         original = Standby._next_chunk
         monkeypatch.setattr(standby, "SPIN", spin)
 
-        def next_chunk(of: Standby, seconds: float) -> Iterator[bytes]:
+        def next_chunk(of: Standby, seconds: float, size: int) -> Iterator[bytes]:
             if seconds:
                 self.slept.append(seconds)
             else:
                 self.looks += 1
-            return original(of, seconds)
+            return original(of, seconds, size)
 
         monkeypatch.setattr(Standby, "_next_chunk", next_chunk)
 
@@ -147,7 +152,7 @@ def test_who_leads_looks_before_it_sleeps_where_answers_come_at_once(
                 steps.pop()()
             return not taken
 
-        pipe.standby.lead(waits, lambda chunk: not taken.append(chunk), 10)  # type: ignore[func-returns-value]
+        pipe.standby.lead(waits, lambda chunk: taken.append(chunk) or b"", 10)  # type: ignore[func-returns-value]
         assert taken == [answer]
 
     waits = Waits(monkeypatch, spin=20)
@@ -156,7 +161,7 @@ def test_who_leads_looks_before_it_sleeps_where_answers_come_at_once(
     exchange(b"second")
     assert (len(waits.slept), waits.looks) == (1, 1)
     waits = Waits(monkeypatch, spin=0.001)
-    pipe.standby.lead(lambda: True, bool, 0.05)  # nothing comes
+    pipe.standby.lead(lambda: True, bytes, 0.05)  # nothing comes
     assert len(waits.slept) == 1
     assert waits.looks > 1
     for enough in (2, 4, 8):
@@ -166,7 +171,7 @@ def test_who_leads_looks_before_it_sleeps_where_answers_come_at_once(
             assert waits.looks == 0
             exchange(b"answer")
         monkeypatch.setattr(standby, "SPIN", 0.001)
-        pipe.standby.lead(lambda: True, bool, 0.05)
+        pipe.standby.lead(lambda: True, bytes, 0.05)
         assert waits.looks > 0
     pipe.write(b"end")
     assert pipe.read() == b"end"
@@ -206,12 +211,12 @@ def test_end_of_output_does_not_keep_the_reader_busy(no_leaks: None) -> None:
             pipe.write(writes.pop())
         return not used
 
-    def take(chunk: bytes) -> bool:
+    def take(chunk: bytes) -> bytes:
         os.close(pipe.writing)
         before = time.clock_gettime(clock)
         threading.Event().wait(0.3)
         used.append(time.clock_gettime(clock) - before)
-        return True
+        return b""
 
     pipe.standby.lead(waits, take, 10)
     assert used[0] < 0.1
@@ -275,7 +280,7 @@ def test_release_before_the_wait_ends_it(pipe: Pipe) -> None:
         pipe.standby.release()  # this thread leads, and does not wait yet
         return True
 
-    lead = threading.Thread(target=pipe.standby.lead, args=(release_early, lambda chunk: True, 10), daemon=True)
+    lead = threading.Thread(target=pipe.standby.lead, args=(release_early, lambda chunk: b"", 10), daemon=True)
     lead.start()
     lead.join(5)
     assert not lead.is_alive()
@@ -295,7 +300,7 @@ def test_reader_does_not_stand_by_while_somebody_leads(pipe: Pipe) -> None:
 def test_who_no_longer_waits_does_not_lead(pipe: Pipe) -> None:
     """An answer that came before the wait began is seen before it."""
     pipe.stand()
-    pipe.standby.lead(lambda: False, lambda chunk: True, 10)
+    pipe.standby.lead(lambda: False, lambda chunk: b"", 10)
     pipe.write(b"end")
     assert pipe.read() == b"end"
 
@@ -304,7 +309,7 @@ def test_time_limit_ends_the_wait(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -
     """Who leads leaves when its time is up, and the reader is told of what comes; it does not have to look."""
     monkeypatch.setattr(standby, "_LOOK", 60)
     pipe.stand()
-    pipe.standby.lead(lambda: True, lambda chunk: True, 0.01)
+    pipe.standby.lead(lambda: True, lambda chunk: b"", 0.01)
     pipe.write(b"late")
     assert pipe.read() == b"late"
 
@@ -411,7 +416,7 @@ def test_exception_of_a_signal_handler_goes_on(pipe: Pipe, error: OSError) -> No
         presser = threading.Thread(target=press)
         presser.start()
         with pytest.raises(type(error), match="the time is up"):
-            pipe.standby.lead(lambda: True, bool, 10)
+            pipe.standby.lead(lambda: True, bytes, 10)
         presser.join()
     finally:
         signal.signal(signal.SIGUSR1, before)
@@ -428,9 +433,9 @@ def test_thread_struck_while_it_leaves_does_not_keep_the_reader_from_standing_by
         pipe = Pipe()
         pipe.standby._stand()
 
-        def take(chunk: bytes, of: Standby = pipe.standby) -> bool:
+        def take(chunk: bytes, of: Standby = pipe.standby) -> bytes:
             of.leave()
-            return False
+            return chunk
 
         pipe.write(b"output")
         was_struck = struck(partial(pipe.standby.lead, lambda: True, take, 10), number)
@@ -449,7 +454,7 @@ def test_who_finds_another_one_leading_does_not_wake_the_reader(pipe: Pipe, monk
     monkeypatch.setattr(standby, "_LOOK", 60)
     pipe.stand()
     lead = leading(pipe, b"answer")
-    pipe.standby.lead(lambda: True, bool, 10)
+    pipe.standby.lead(lambda: True, bytes, 10)
     pipe.write(b"answer")
     lead.thread.join(10)
     assert lead.taken == [b"answer"]
@@ -494,9 +499,9 @@ def test_no_descriptors_are_no_failure(pipe: Pipe, monkeypatch: pytest.MonkeyPat
         raise OSError(24, "Too many open files")
 
     with monkeypatch.context() as patch, open(__file__) as file:
-        assert open_standby(file.fileno()) is None  # no pipe
+        assert open_standby(file.fileno(), pipe._look) is None  # no pipe
         patch.setattr(os, "eventfd", refuse)
-        assert open_standby(pipe.reading) is None
+        assert open_standby(pipe.reading, pipe._look) is None
 
 
 @LIVELOCKS_WHEN_TRACED
@@ -509,11 +514,11 @@ def test_struck_thread_loses_nothing(no_leaks: None, output: bytes) -> None:
         pipe = Pipe()
         taken: list[bytes] = []
 
-        def take(chunk: bytes, taken: list[bytes] = taken) -> bool:
+        def take(chunk: bytes, taken: list[bytes] = taken) -> bytes:
             if chunk != b"answer":
-                return False
+                return chunk
             taken.append(chunk)
-            return True
+            return b""
 
         # The reader has come so far that it waits for output, and gets to run after all the rest.
         pipe.standby._stand()

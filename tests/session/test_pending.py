@@ -183,7 +183,8 @@ def test_every_request_ends_once_whatever_races() -> None:
             pending.fail_all(lambda: SessionClosedError("over"))
             return 0
 
-        asked_first, asked_second, answered, *_ = together([ask, ask, answer, give_up, end])
+        work: list[Callable[[], int]] = [ask, ask, answer, give_up, end]
+        asked_first, asked_second, answered, *_ = together(work)
         ended = [entry for entry in asked if entry._outcome is not None]
         assert len({entry.request_id for entry in asked}) == len(asked) == asked_first + asked_second
         assert len(asked) + len(refused) + 1 == pending.sent
