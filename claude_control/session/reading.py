@@ -162,10 +162,11 @@ class Reader:
         Or if they were control frames alone, and one who waits for an answer wants to read.
         """
         count, self._singles_before = self._singles - self._singles_before, self._singles
-        lone = count == self.frames - self._frames_before and (self.wanted or (count == 1 and not self._pending))
-        if lone and not self._splitter.is_empty:
+        many = self.wanted and count == self.frames - self._frames_before
+        if many and not self._splitter.is_empty:
             return  # the rest of it is about to come
-        self._calm = self._calm + 1 if lone and not self._items else 0
+        lone = count == 1 and self._splitter.is_empty and not self._pending
+        self._calm = self._calm + 1 if (many or lone) and not self._items else 0
         if self._stood:
             self._stood = False
             # Where threads vie for the interpreter, those who wait come too late, and it was done in vain.
