@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from claude_control.deadline import Deadline
 from claude_control.errors import ProcessExitedError, SessionClosedError
 from claude_control.session.exited import again
 from claude_control.session.pending import Awaited, PendingReplies
-from tests.threads import together
+from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 from tests.waiting import wait_until
 
 
@@ -89,6 +90,42 @@ def test_answer_that_tells_more_is_not_settled_at_once() -> None:
     entry = made(pending)
     assert pending.settle([answer(entry.request_id, pending_permission_requests=[])]) == 0
     assert entry._outcome is None and len(pending) == 1
+
+
+def test_answers_are_settled_all_or_none() -> None:
+    """Who reads for the reader settles a chunk's answers if all of them are plain and waited for, once each."""
+    pending = PendingReplies()
+    entries = [made(pending) for _ in range(3)]
+    frames = [answer(entry.request_id) for entry in entries]
+    more = answer(entries[2].request_id, pending_permission_requests=[])
+    for odd in (answer("req_99_ffffffff"), answer(["a list"]), {"type": "control_response"}, more, frames[0]):
+        assert not pending.settle_all([*frames[:2], odd])
+        assert [entry._outcome for entry in entries] == [None] * 3
+    assert pending.settle_all(frames)
+    assert [entry._outcome for entry in entries] == frames
+    assert not pending.settle_all(frames)
+    assert (len(pending), pending.late) == (0, 0)
+
+
+@LIVELOCKS_WHEN_TRACED
+def test_strike_among_answers_leaves_them_to_the_reader() -> None:
+    """Wherever who settles many is struck, the reader that has the same answers settles those that are left."""
+    number, was_struck = 0, True
+    while was_struck:
+        number += 1
+        pending = PendingReplies()
+        entries = [made(pending) for _ in range(3)]
+        waiters = [threading.Lock() for _ in entries]
+        for entry, waiter in zip(entries, waiters, strict=True):
+            waiter.acquire()
+            entry.release_too(waiter)
+        frames = [answer(entry.request_id) for entry in entries]
+        was_struck = struck(partial(pending.settle_all, frames), number)
+        for frame in frames:
+            pending.settle([frame])
+        assert [entry._outcome for entry in entries] == frames, number
+        assert not any(waiter.locked() for waiter in waiters), number
+    assert number > 10
 
 
 @pytest.mark.parametrize("seconds", [None, 20.0])

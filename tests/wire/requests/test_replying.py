@@ -1,5 +1,7 @@
 """How answers are read into their records."""
 
+import copy
+import pickle
 from typing import Any, ClassVar
 
 import attrs
@@ -99,3 +101,24 @@ def test_wrong_container_is_an_error(payload: dict[str, Any], text: str) -> None
         read(payload)
     assert str(caught.value).startswith(text)
     assert caught.value.raw is payload
+
+
+def test_fields_are_read_once_when_they_are_asked_for() -> None:
+    """A reply is what it was however late it is looked into: the same objects each time, none of them shared."""
+    payload = {"someParts": [{"name": "a"}], "text": "b"}
+    whole = read(payload)
+    assert whole.some_parts is whole.some_parts
+    assert whole.named is whole.named
+    assert read(payload).named is not whole.named
+    for made in (copy.copy(read(payload)), copy.deepcopy(read(payload)), pickle.loads(pickle.dumps(read(payload)))):
+        assert made == whole == Whole(text="b", some_parts=(Part("a"),))
+        assert made.raw == payload
+    assert attrs.asdict(read(payload))["some_parts"] == ({"name": "a", "some_count": None, "raw": {"name": "a"}},)
+    assert repr(read(payload)) == "Whole(text='b', some_parts=(Part(name='a'),))"
+
+
+def test_unknown_field_is_an_attribute_error() -> None:
+    """A name that a reply has no field for is an AttributeError that says so, as for any other object."""
+    assert not hasattr(read({}), "nothing")
+    with pytest.raises(AttributeError, match="'Whole' object has no attribute 'nothing'"):
+        _ = read({}).nothing  # type: ignore[attr-defined]
