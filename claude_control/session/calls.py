@@ -218,9 +218,10 @@ class Calls:
             self._blocked[mark] = None  # first: who reads and is about to leave looks whether anybody waits
             self._writer.release()
             self._lead_for_all(reply, deadline)
-            return reply._wait(deadline)
+            answered = reply._wait(deadline)
         finally:
             self._blocked.pop(mark, None)
+        return answered  # outside: a strike behind the wait, too, comes to the line before
 
     def _follows(self) -> bool:
         """Tell whether a line may be kept for the next one: until this thread waits, or the reader looks."""

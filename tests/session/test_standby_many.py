@@ -1,6 +1,5 @@
 """Who waits for one of many requests reads the answers to all, and writes what is kept; nothing is lost or late."""
 
-import os
 import signal
 import threading
 import time
@@ -12,6 +11,7 @@ import pytest
 
 from claude_control import ProcessExitedError, Session, WaitTimeoutError, requests
 from claude_control.process.standby import Standby
+from claude_control.session.reading import Reader
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import ask_permission, crash, default, on_request, reply, say, unanswered, wait_gate
 from tests.session.conftest import OpenScripted, counted
@@ -218,28 +218,28 @@ def test_strike_among_many_loses_no_answer(
 
 
 def test_signal_handler_may_wait_while_its_thread_reads_for_all(
-    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A handler that strikes the thread that waits for one of many may have many out itself."""
-    cli = scripted_cli(reactions=[on_request("get_settings", wait_gate("go"), default())])
-    session = open_scripted(cli, control_timeout=20)
-    standby = ticking(session)
+    """A handler that strikes the thread that has just read the answers to many may have many out itself."""
+    session = open_scripted(scripted_cli(), control_timeout=20)
+    ticking(session)
+    reader, done = session._live().reader, list[str]()
 
     def handle(*_: object) -> None:
         outstanding(session, 20)
-        cli.open_gate("go")
+        done.append("handled")
 
-    def press() -> None:
-        wait_until(lambda: standby.leading)
-        os.kill(os.getpid(), signal.SIGUSR1)
+    def answers_in(chunk: bytes) -> Any:
+        if not done and threading.current_thread() is threading.main_thread():
+            done.append("pressed")
+            signal.raise_signal(signal.SIGUSR1)
+        return Reader.answers_in(reader, chunk)
 
-    slow = [session.submit(requests.GetSettings()) for _ in range(3)]
+    monkeypatch.setattr(reader, "answers_in", answers_in)
     before = signal.signal(signal.SIGUSR1, handle)
     try:
-        presser = threading.Thread(target=press)
-        presser.start()
-        assert slow[0].result().raw is not None
-        presser.join()
+        wait_until(lambda: outstanding(session, 20) or done)  # type: ignore[func-returns-value]
     finally:
         signal.signal(signal.SIGUSR1, before)
+    assert done == ["pressed", "handled"]
     outstanding(session, 20)
