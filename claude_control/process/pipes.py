@@ -130,7 +130,7 @@ class OutputPipe:
             self._close_now()
         return data
 
-    def stand_by(self, look: Callable[[], None]) -> Standby | None:
+    def stand_by(self, look: Callable[[bool], bool]) -> Standby | None:
         """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader.
 
         Returns where they may. `look` is that of `open_standby`.
@@ -293,6 +293,19 @@ class InputPipe:
             # Nothing may be called between the look at the number and the call: a signal handler that closes it could
             # run there. What `_held_write` cannot do is done again, to see what is wrong.
             return (usual and _held_write(self._end.fd, data, size) > 0) or not size or self._push(data) > 0
+
+    def write_once(self, data: bytes, done: list[object]) -> bool:
+        """Do as `try_write`, and put the number of bytes into `done` in the same step: nothing can strike in between.
+
+        Returns False, too, where that cannot be, and at the end.
+        """
+        if self._end.fd < 0:
+            forks.require_owner(self._end.owner, "this pipe")
+        with self._busy:
+            if len(data) > PIPE_BUF or self._ended or self._exited.is_set() or getsignal(_SIGPIPE) == _DEFAULT:
+                return False
+            done.extend(filter((len(data)).__eq__, map(_held_write, (self._end.fd,), (data,), (len(data),))))
+        return bool(done)
 
     def close(self) -> None:
         """Close it, which is the end of the program's input; idempotent. A blocked writer gets `BrokenPipeError`."""

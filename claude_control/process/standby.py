@@ -12,11 +12,10 @@ whoever is struck from outside in the middle, and nothing is lost, for to wait, 
 `_left` is one step, in C. To take them out again is one, too: what must be dealt with once, and is no answer that a map
 of requests guards, goes from there to its place by `hand_over`.
 
-Where more requests are out than the one that is waited for, who leads comes back in a moment, for the next one. So it
-leaves *briefly*: nobody watches the pipe then, but the reader looks every `_TICK` whether somebody came, and watches
-it again if not. That saves waking the reader for the answers that come in between, and having it vie for the
-interpreter with the thread that they are for. What else is put off on that account is done by `look`, at each of these
-looks and at the end of them.
+Where more requests are out than the one that is waited for, who leads comes back in a moment, for the next one. Nobody
+watches the pipe until then, but the reader looks every `_TICK` whether somebody came, and watches it again if not. That
+saves having it vie for the interpreter with the thread that the answers are for. What else is put off on that account
+is done by `look`, at each of these looks and at the end of standing by.
 
 Where the last answers came at once, who leads looks for the next one again and again for a little (`SPIN`) before it
 sleeps: to be woken takes as long as many an answer, for the processor has gone to sleep, too. Looks in vain make it
@@ -85,13 +84,14 @@ class Standby:
         "_quick",
         "_readers",
         "_recalled",
+        "_returns",
         "_rung",
         "_standing",
+        "_ticks",
         "leading",
-        "ticks",
     )
 
-    def __init__(self, fd: int, look: Callable[[], None]) -> None:
+    def __init__(self, fd: int, look: Callable[[bool], bool]) -> None:
         self._fd = fd
         self._look = look
         self._lead = threading.Lock()  # held by who leads
@@ -99,12 +99,12 @@ class Standby:
         self._led_at = 0.0  # when somebody began to lead, or else the reader to stand by, on the monotonic clock
         self._standing = False  # whether the reader stands by and nobody has left anything to it
         self._held: bytes | None = None  # what who leads deals with
+        self._returns: Callable[[], bool] | None = None  # of who leads
         self._may_overtake = True  # whether the reader may deal with that if who leads does not come back
         self._arming = 0  # how many have led, and still use the epoll objects
         self._recalled = False
         self._rung = False  # whether who leads is to leave
-        self.ticks = False
-        """Whether the reader looks every few milliseconds: what is put off then is done so soon."""
+        self._ticks = False  # whether the reader looks every few milliseconds
         self._over = False
         self._left: deque[bytes] = deque()  # what was read by who led, and is the reader's
         self._quick, self._enough = 0, 1  # waits in a row that were over soon, and how many make it worth to look
@@ -130,6 +130,11 @@ class Standby:
             return b""
         return self._watch()
 
+    @property
+    def ticks(self) -> bool:
+        """Whether the reader looks every few milliseconds: what is put off then is done so soon."""
+        return self._ticks and self._standing
+
     def lead(
         self,
         waits: Callable[[], bool],
@@ -142,8 +147,8 @@ class Standby:
         """Read while the reader stands by, and `waits()`; `take` deals with some output, and returns what it cannot.
 
         That is then the reader's. Returns without anything, too, after so many seconds or after `release`. If `take`
-        is held up for seconds, the reader deals with its output, too, unless it must not (`may_overtake`). If
-        `returns()` when it leaves, this thread is likely to come back at once, and nobody else waits for output.
+        is held up for seconds, the reader deals with its output, too, unless it must not (`may_overtake`). While
+        `returns()` this thread is the only one that waits, and likely to come back at once for more.
         """
         if not self._standing:
             return
@@ -154,12 +159,12 @@ class Standby:
             with self._lead:
                 try:
                     led = self.leading = True
-                    self._leader, self._may_overtake = here, may_overtake
-                    self._read_for(waits, take, seconds, ANSWER_BYTES if returns is None else ANSWERS_BYTES)
+                    self._leader, self._may_overtake, self._returns = here, may_overtake, returns
+                    self._read_for(waits, take, seconds)
                 except BaseException as error:
                     self._standing = False
                     if not self._over:
-                        self._ring(self._readers)
+                        _modify(self._readers, self._bell.fd)
                     if not isinstance(error, OSError | ValueError) or not _is_ours(error):
                         raise  # else the reader meets it, too, or this is a forked child
                 finally:
@@ -170,7 +175,7 @@ class Standby:
             if led:
                 try:
                     if self._standing:  # behind the lock, for a reader that does not get it goes on to wait
-                        self._leave_the_pipe(returns is not None and returns())
+                        self._leave_the_pipe(returns is not None and not waits() and returns())
                 finally:
                     self._arming -= 1
                     if self._over:
@@ -195,25 +200,25 @@ class Standby:
             with contextlib.suppress(ValueError, OSError):
                 self._leaders.unregister(self._fd)  # it may be inside of its wait, and would read when it goes on
             self._standing = False  # then only, for this may be struck, too
-            self._ring(self._readers)
+            _modify(self._readers, self._bell.fd)
 
     def release(self) -> None:
         """Wake who leads, if anybody does: what it waits for has come by another way."""
         if self._lead.locked():
             self._rung = True
-            self._ring(self._leaders)
+            _modify(self._leaders, self._bell.fd)
 
     def recall(self) -> None:
         """Have the reader read from now on, whatever comes. Does not wait."""
         self._recalled = True
         self.release()
-        self._ring(self._readers)
+        _modify(self._readers, self._bell.fd)
 
     def close(self) -> None:
         """Close it; idempotent. While a thread leads, that one closes it when it leaves. Not while the reader waits."""
         self._standing, self._over = False, True
         if self._lead.locked() or self._arming:
-            self._ring(self._leaders)
+            _modify(self._leaders, self._bell.fd)
             if not self._lead.acquire(timeout=_STEP):
                 return
             self._lead.release()
@@ -239,17 +244,17 @@ class Standby:
         held, since = None, time.monotonic()
         look = since + _LOOK
         while self._standing:
-            events = dict(self._readers.poll(_TICK if self.ticks else _LOOK, 2))
+            events = dict(self._readers.poll(_TICK if self._ticks else _LOOK, 2))
             if self._fd in events:
                 self._stand_no_longer()
             elif events and self._recalled:
                 self._stand_no_longer(_STEP)  # not for ever: who leads may wait for what only the reader can read
             now = time.monotonic()
-            ticked = self.ticks
+            ticked = self._ticks
             if ticked and now - self._led_at > _TICK:
                 self._watch_again()
-            if ticked or now > look:
-                self._look()
+            if (ticked or now > look) and not self._look(False):
+                self._ticks = True  # it cannot be done just now
             if now < look:
                 continue
             look = now + _LOOK  # however often the bell rings meanwhile
@@ -263,13 +268,13 @@ class Standby:
                 break
             if self._lead.locked():
                 self._take_back()
-        self._standing = self.ticks = False
-        self._look()
+        self._standing = self._ticks = False
+        self._look(True)
         return b"".join(self._take_left())
 
     def _watch_again(self) -> None:
         """Watch the pipe again, since nobody has come for it. Who leads just now sees to it when it leaves."""
-        self.ticks = False
+        self._ticks = False
         if not self._lead.locked():
             _modify(self._readers, self._fd)
 
@@ -280,7 +285,7 @@ class Standby:
             self._standing = False
             self.release()  # it may not be held up, but have been about to come
         elif events:
-            self._ring(self._leaders)
+            _modify(self._leaders, self._bell.fd)
 
     def _stand_no_longer(self, seconds: float = 0.0) -> None:
         """Be the one to read, unless another thread is and does not leave in time."""
@@ -301,19 +306,20 @@ class Standby:
 
     # -- private: of who leads -----------------------------------------------------------------------------------------
 
-    def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bytes], seconds: float, size: int) -> None:
+    def _read_for(self, waits: Callable[[], bool], take: Callable[[bytes], bytes], seconds: float) -> None:
         # A signal handler may `leave` wherever something is called, so `_standing` is looked at just before each step.
         if self._standing:
             self._readers.modify(self._fd, _NEVER)
         self._led_at = time.monotonic()
-        until = self._led_at + seconds
-        while self._standing and not self._recalled and waits():
-            self._wait_for_more(waits, until, size)
+        until, first = self._led_at + seconds, True
+        while self._standing and not self._recalled and waits() and (first or time.monotonic() < until):
+            first = False
+            self._wait_for_more(waits, until)
             if not self._left or not self._standing:
                 break
             self._held = chunk = self._left[0]
             rest = take(chunk)
-            if rest:
+            if rest or not chunk:  # the end of output, too, is the reader's
                 with contextlib.suppress(IndexError):  # it has become the reader's as a whole
                     self._left[0] = rest
                 break
@@ -322,7 +328,7 @@ class Standby:
             self._held = None
         if (self._left or self._recalled or not self._standing) and not self._over:
             self._standing = False
-            self._ring(self._readers)
+            _modify(self._readers, self._bell.fd)
 
     def _leave_the_pipe(self, briefly: bool) -> None:
         """See to it that the pipe is watched, at once, or soon."""
@@ -330,23 +336,24 @@ class Standby:
             _modify(self._readers, self._fd)
             return
         self._led_at = time.monotonic()
-        ticked, self.ticks = self.ticks, True
+        ticked, self._ticks = self._ticks, True
         if not ticked:  # the reader sleeps for longer
-            self._ring(self._readers)
+            _modify(self._readers, self._bell.fd)
 
-    def _wait_for_more(self, waits: Callable[[], bool], until: float, size: int) -> None:
+    def _wait_for_more(self, waits: Callable[[], bool], until: float) -> None:
         """Put the next output into `_left`, if there is some in time, and before the bell rings."""
         began = time.monotonic()
-        if self._quick >= self._enough and (self._spin(waits, began + SPIN, size) or not waits()):
+        alone = self._returns is None or self._returns()  # to spin would keep others that wait from their work
+        if self._quick >= self._enough and alone and (self._spin(waits, began + SPIN) or not waits()):
             return
         if self._standing and not self._rung:  # to look takes the bell's event, too
-            self._left.extend(self._next_chunk(max(0.0, until - began), size))
+            self._left.extend(self._next_chunk(max(0.0, until - began)))
             self._quick = self._quick + 1 if time.monotonic() - began < 2 * SPIN else 0
 
-    def _spin(self, waits: Callable[[], bool], until: float, size: int) -> bool:
+    def _spin(self, waits: Callable[[], bool], until: float) -> bool:
         """Look for output without sleeping, as long as somebody waits for it; returns whether there was some."""
         while self._standing and not self._rung and waits():
-            self._left.extend(self._next_chunk(0.0, size))
+            self._left.extend(self._next_chunk(0.0))
             if self._left:
                 self._enough = 1
                 return True
@@ -355,15 +362,12 @@ class Standby:
                 break
         return False
 
-    def _next_chunk(self, seconds: float, size: int) -> Iterator[bytes]:
+    def _next_chunk(self, seconds: float) -> Iterator[bytes]:
         """Return what waits for output and reads it if there is some, all in C when it is asked for its first item."""
         ready = map(_NUMBER, chain.from_iterable(map(self._leaders.poll, (seconds,), (1,))))
-        return map(os.read, filter(self._fd.__eq__, ready), repeat(size))
-
-    # -- private: of both ----------------------------------------------------------------------------------------------
-
-    def _ring(self, epoll: select.epoll) -> None:
-        _modify(epoll, self._bell.fd)
+        return map(
+            os.read, filter(self._fd.__eq__, ready), repeat(ANSWER_BYTES if self._returns is None else ANSWERS_BYTES)
+        )
 
 
 def _modify(epoll: select.epoll, fd: int) -> None:
@@ -382,11 +386,11 @@ def _is_ours(error: BaseException) -> bool:
     return trace is not None and trace.tb_frame.f_globals is globals()
 
 
-def open_standby(fd: int, look: Callable[[], None]) -> Standby | None:
+def open_standby(fd: int, look: Callable[[bool], bool]) -> Standby | None:
     """Return what lets others than the reader read this pipe; None where the system has no such thing, or no more.
 
-    `look` is called by the reader: at the end of standing by, and meanwhile every few milliseconds while it `ticks`,
-    else some times a second.
+    `look` is called by the reader, and must not wait: every few milliseconds while it `ticks`, else some times a
+    second, and with True at the end of standing by. It returns False to be called again soon.
     """
     if not hasattr(select, "epoll") or not hasattr(os, "eventfd"):
         return None

@@ -103,7 +103,7 @@ class SubprocessTransport:
         """Tell whether `read` would return something at once."""
         return self._output.readable()
 
-    def stand_by(self, look: Callable[[], None]) -> Standby | None:
+    def stand_by(self, look: Callable[[bool], bool]) -> Standby | None:
         """Let others read what comes next, where that can be; what they leave is what `read` returns. Of the reader.
 
         Returns where they may. `look` is called now and then meanwhile, and at the end.
@@ -124,6 +124,11 @@ class SubprocessTransport:
         Raises `BrokenPipeError` when the program is gone or its input is ended, `ValueError` for more bytes.
         """
         return self._input.try_write  # itself, for whoever keeps it: it is called for every short line
+
+    @property
+    def write_once(self) -> Callable[[bytes, list[object]], bool]:
+        """Do as `try_write`, and note the number of bytes in the same step; returns False where that cannot be."""
+        return self._input.write_once
 
     def end_input(self) -> None:
         """Close the program's stdin; idempotent. A writer that waits for room gets `BrokenPipeError`."""

@@ -115,6 +115,8 @@ class Calls:
         check: Callable[[Request[Any]], bool],
         knows_cancel: Callable[[], bool],
         broken_pipe: Callable[[OSError], ClaudeControlError],
+        line_lost: Callable[[OSError], None],
+        elsewhere: Callable[[Callable[[], None]], bool],
         interruptible: Any,
     ) -> None:
         self.pending = PendingReplies()
@@ -129,6 +131,8 @@ class Calls:
         self._rests: dict[type, bytes] = {}  # what is written behind the id for requests that are always the same
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
+        self._line_lost = line_lost
+        self._elsewhere = elsewhere
 
     def submit(
         self, request: Request[T], *, direct: bool = True, wanted: Callable[[], bool] | None = None
@@ -151,7 +155,7 @@ class Calls:
             line = envelope.request(reply.request_id, rest)
             if waiting > alone and wanted is None:
                 if self._follows():
-                    reply._ticket = self._writer.put(line, direct, self._broken_pipe, follows=self._follows)
+                    reply._ticket = self._writer.put(line, direct, self._line_lost, follows=self._follows)
                 else:
                     reply._ticket = self._writer.gather(line, direct, self._broken_pipe)
             else:
@@ -227,6 +231,16 @@ class Calls:
         """Tell whether a line may be kept for the next one: until this thread waits, or the reader looks."""
         standby = self.reader.standby if self.reader is not None else None
         return standby is not None and standby.ticks
+
+    def look(self, last: bool) -> bool:
+        """Write the lines that were kept; returns False if that is still to be done, the `last` time by another thread.
+
+        Of the reader, and waits for nobody.
+        """
+        done = self._writer.release_now()
+        if not done and last:
+            self._elsewhere(self._writer.release)
+        return done
 
     def call(
         self,
@@ -311,7 +325,11 @@ class Calls:
             left = deadline.remaining()
             seconds = SLICE if left is None else min(SLICE, left)
             take = partial(self._take_all, reply, standby)
-            standby.lead(lambda: reply._outcome is None, take, seconds, returns=self._returns)
+            try:
+                standby.lead(lambda: reply._outcome is None, take, seconds, returns=self._returns)
+            finally:
+                with contextlib.suppress(ValueError):
+                    reply._waiters.remove(standby)
         if reader is not None and reply._outcome is None:
             reader.wanted = True
 
@@ -325,7 +343,8 @@ class Calls:
         frames, rest = self.reader.answers_in(chunk)
         if not frames:
             return chunk
-        reply._waiters.remove(standby)  # it is this thread that would be woken
+        with contextlib.suppress(ValueError):
+            reply._waiters.remove(standby)  # it is this thread that would be woken
         settled = self.pending.settle_all(frames)
         if reply._outcome is None:
             reply._waiters.append(standby)

@@ -128,6 +128,8 @@ class Connection:
             check=self.gate.check,
             knows_cancel=lambda: self.gate.knows_cancel,
             broken_pipe=self._broken_pipe,
+            line_lost=self.line_lost,
+            elsewhere=self.pool.submit,
             interruptible=self.interruptible,
         )
 
@@ -162,7 +164,7 @@ class Connection:
             control=self._control,
             lost_control=self._lost_control,
             pending=self.calls.pending,
-            look=self.writer.release,
+            look=self.calls.look,
         )
 
     # -- life cycle ----------------------------------------------------------------------------------------------------

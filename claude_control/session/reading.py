@@ -54,7 +54,7 @@ class Reader:
         control: Callable[[str, dict[str, Any]], None],
         lost_control: Callable[[LongLine], None],
         pending: PendingReplies,
-        look: Callable[[], None],
+        look: Callable[[bool], bool],
     ) -> None:
         self._transport = transport
         self._splitter = LineSplitter(max_line_bytes)

@@ -11,6 +11,7 @@ import select
 import threading
 from collections import deque
 from collections.abc import Callable
+from operator import iadd
 
 from claude_control.deadline import Deadline, Latch, wait_event
 from claude_control.process.transport import Transport
@@ -68,7 +69,10 @@ class Writer:
         self._transport = transport
         self._name = name
         self._try_write: Callable[[bytes], bool] | None = getattr(transport, "try_write", None) if direct else None
-        # Guards the nine below; held over one non-blocking write at most. Taken by itself, never by way of the
+        self._write_once: Callable[[bytes, list[object]], bool] | None = None
+        if self._try_write is not None:
+            self._write_once = getattr(transport, "write_once", None)
+        # Guards the ten below; held over one non-blocking write at most. Taken by itself, never by way of the
         # condition, whose __enter__ is Python: Ctrl-C could land in there with the lock taken, and it would stay so.
         self._lock = threading.Lock()
         self._resting: threading.Condition | None = None  # what the thread waits for while there is nothing to write
@@ -76,6 +80,7 @@ class Writer:
         self._dropped: list[Ticket] = []  # that are still to be told
         self._kept = b""  # lines to be written with the next one
         self._kept_on_error: Callable[[OSError], object] | None = None
+        self._kept_done: list[object] = []  # not empty once the kept lines are written, and still to be let go of
         self._thread: threading.Thread | None = None
         self._may_start = True
         self._closed: OSError | None = None
@@ -140,17 +145,26 @@ class Writer:
 
     def release(self) -> None:
         """Write the lines that wait for another one; `on_error` of the last one is told if that cannot be."""
-        if not self._kept:
-            return
-        on_error = None
-        try:
+        if self._kept:
             with self._lock:
-                if self._kept:
-                    on_error = self._kept_on_error
-                    self._write_kept()
-        except OSError as error:
-            if on_error is not None:
-                on_error(error)
+                error = self._try_kept()
+            self._tell_kept(error)
+
+    def release_now(self) -> bool:
+        """Do as `release`, but return False where another thread is at work here. Of a thread that nothing strikes.
+
+        That one may be held up by a signal handler for as long as that takes.
+        """
+        if not self._kept:
+            return True
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            error = self._try_kept()
+        finally:
+            self._lock.release()
+        self._tell_kept(error)
+        return True
 
     def has(self, ticket: Ticket) -> bool:
         """Tell whether the writer thread has written the ticket's line, writes it, or will."""
@@ -228,8 +242,23 @@ class Writer:
             with contextlib.suppress(ValueError):
                 self._dropped.remove(ticket)
 
+    def _try_kept(self) -> tuple[Callable[[OSError], object] | None, OSError] | None:
+        """Write what is kept; returns whom to tell of what, outside of the lock, if that cannot be."""
+        try:
+            if self._kept:
+                self._write_kept()
+        except OSError as error:
+            return self._kept_on_error, error
+        return None
+
+    def _tell_kept(self, failed: tuple[Callable[[OSError], object] | None, OSError] | None) -> None:
+        if failed is not None and failed[0] is not None:
+            failed[0](failed[1])
+
     def _keep(self, line: bytes, on_error: Callable[[OSError], object] | None, follows: Callable[[], bool]) -> bool:
         """Keep a line for the next one, or write it with those that are kept; False if it is not to be done so."""
+        if self._kept_done:
+            self._let_go()
         lines = self._kept + line
         if self._try_write is None or self._queue or len(lines) > PIPE_BUF:
             return False
@@ -241,24 +270,36 @@ class Writer:
     def _write_kept(self, direct: bool = True) -> None:
         """Write what is kept, or leave it to the thread, where there is no room or this one must not.
 
-        Who is struck before it is let go of leaves it to be written once more: a second answer means nothing to the
-        program (2.0.75, 2.1.7 and 2.1.332), and one that is lost would hang its turn.
+        That it is done is noted in the same step, so that who is struck then leaves nothing to be written once more. A
+        transport of the user's own cannot note that, and only answers are kept for one: a second one means nothing to
+        the program (2.0.75, 2.1.7 and 2.1.332), and one that is lost would hang its turn.
         """
-        lines = self._kept
+        lines, done = self._kept, self._kept_done
         try:
-            if direct and not self._queue and self._try_write is not None and self._try_write(lines):
-                self.bytes_written += len(lines)
-            else:
-                self._enqueue(Ticket(lines, self._kept_on_error))
+            if not done:
+                if direct and not self._queue and self._write_at_once(lines):
+                    self.bytes_written += len(lines)
+                else:
+                    self._enqueue(Ticket(lines, self._kept_on_error), done)
         except OSError:
-            self._kept = b""
+            self._let_go()
             raise
-        self._kept = b""
+        self._let_go()
 
-    def _enqueue(self, ticket: Ticket) -> None:
+    def _write_at_once(self, lines: bytes) -> bool:
+        if self._write_once is not None and self._write_once(lines, self._kept_done):
+            return True
+        return self._write_once is None and self._try_write is not None and self._try_write(lines)
+
+    def _let_go(self) -> None:
+        self._kept = b""  # first: who is struck behind it has nothing more to let go of
+        self._kept_done.clear()
+
+    def _enqueue(self, ticket: Ticket, done: list[object] | None = None) -> None:
         if self._thread is None:
             self._start_thread()
-        self._queue.append(ticket)
+        enqueued = map(iadd, (self._queue,), ((ticket,),))
+        (done if done is not None else list[object]()).extend(enqueued)  # one step, in C
         if self._resting is not None:
             self._resting.notify()
             self._resting = None  # once is enough, and not before that: who is struck in between has told nobody

@@ -30,8 +30,9 @@ class Pipe:
         self.was_left: list[bytes] = []
         self._thread: threading.Thread | None = None
 
-    def _look(self) -> None:
+    def _look(self, last: bool) -> bool:
         self.looks += 1
+        return True
 
     def stand(self, how: Callable[[], bytes] | None = None) -> None:
         """Begin to stand by; what `wait` returns, or the next output, is in `was_left` then."""
@@ -127,12 +128,12 @@ class Waits:
         original = Standby._next_chunk
         monkeypatch.setattr(standby, "SPIN", spin)
 
-        def next_chunk(of: Standby, seconds: float, size: int) -> Iterator[bytes]:
+        def next_chunk(of: Standby, seconds: float) -> Iterator[bytes]:
             if seconds:
                 self.slept.append(seconds)
             else:
                 self.looks += 1
-            return original(of, seconds, size)
+            return original(of, seconds)
 
         monkeypatch.setattr(Standby, "_next_chunk", next_chunk)
 

@@ -70,7 +70,7 @@ def all_read(
         control=handle,
         lost_control=lambda line: None,
         pending=PendingReplies(),
-        look=lambda: None,
+        look=lambda last: True,
     )
     reader.run()
     return reader, items, controls

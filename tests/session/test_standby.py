@@ -321,7 +321,7 @@ class Doorstep:
 
     def __init__(self) -> None:
         self.reading, self.writing = os.pipe()
-        self.standby = Standby(self.reading, lambda: None)
+        self.standby = Standby(self.reading, lambda last: True)
         self.pool = CallbackPool("claude-test-callback")
         self.pool.door = self.door = Door(self)  # type: ignore[arg-type]  # it needs no more of a reader
         self.ran: list[bytes] = []

@@ -399,7 +399,7 @@ class Stage:
 
     def __init__(self) -> None:
         self.reading, self.writing = os.pipe()
-        self.standby = Standby(self.reading, lambda: None)
+        self.standby = Standby(self.reading, lambda last: True)
         self.inbox = Inbox(1 << 20, overflow_file)
         reader = SimpleNamespace(
             standby=self.standby,

@@ -30,7 +30,7 @@ Check = Callable[[Any, str, Place], None]
 
 @frozen(repr=False)
 class ReplyRecord(WireRecord):
-    """The base of replies and of their parts."""
+    """The base of replies and of their parts. A field is read from `raw` when it is looked at first, and kept."""
 
     if not TYPE_CHECKING:  # a type checker would take it for leave to ask for any name
 
