@@ -38,6 +38,9 @@ To write each by itself wakes the program for each, which takes longer than all 
 written at once, for a thread is started for the others.
 """
 
+CROWD = 100
+"""Waits by one thread alone after which it is taken for the only one that waits for answers."""
+
 _GIVEN_UP = "the request is given up; `timeout`, or the option `control_timeout`, lets it take longer"
 
 
@@ -128,6 +131,7 @@ class Calls:
         self.reader: Reader | None = None
         """Who reads the answers, and may let others read them."""
         self._blocked: dict[object, None] = {}  # a mark of each thread that waits for one of several answers
+        self._crowded = 0  # how many more waits it takes until one thread is taken for the only one
         self._rests: dict[type, bytes] = {}  # what is written behind the id for requests that are always the same
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
@@ -317,9 +321,15 @@ class Calls:
         return b""
 
     def _lead_for_all(self, reply: PendingReply[Any], deadline: Deadline) -> None:
-        """Read the answers to all requests in the thread that waits for one of them, if the reader stands by."""
+        """Read the answers to all requests in the thread that waits for one of them, if it is the only one.
+
+        Beside others it would keep them from the interpreter, and have to hand over to them.
+        """
+        self._crowded = CROWD if len(self._blocked) > 1 else max(0, self._crowded - 1)
         reader = self.reader
         standby = reader.standby if reader is not None else None
+        if self._crowded and not self._follows():
+            return
         if standby is not None:
             reply._waiters.append(standby)
             left = deadline.remaining()
@@ -335,7 +345,7 @@ class Calls:
 
     def _returns(self) -> bool:
         """Tell whether the thread that has just read is the only one that waits, and more answers are due."""
-        return len(self._blocked) == 1 and len(self.pending) > 0
+        return len(self._blocked) == 1 and not self._crowded and len(self.pending) > 0
 
     def _take_all(self, reply: PendingReply[Any], standby: Standby, chunk: bytes) -> bytes:
         """Settle all requests that a chunk answers, if it begins with such answers and is no more."""

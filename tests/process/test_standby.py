@@ -6,7 +6,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,64 +14,11 @@ import pytest
 
 from claude_control.process import standby
 from claude_control.process.standby import Standby, open_standby
+from tests.process.standing import Pipe
 from tests.threads import LIVELOCKS_WHEN_TRACED, struck
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(select, "epoll"), reason="epoll is Linux")
-
-
-class Pipe:
-    """A pipe, and a reader that stands by in a thread of its own when it is told to."""
-
-    def __init__(self) -> None:
-        self.reading, self.writing = os.pipe()
-        self.looks = 0
-        self.standby = Standby(self.reading, self._look)
-        self.was_left: list[bytes] = []
-        self._thread: threading.Thread | None = None
-
-    def _look(self, last: bool) -> bool:
-        self.looks += 1
-        return True
-
-    def stand(self, how: Callable[[], bytes] | None = None) -> None:
-        """Begin to stand by; what `wait` returns, or the next output, is in `was_left` then."""
-
-        def run() -> None:
-            self.was_left.append((how or self.standby.wait)() or os.read(self.reading, 100))
-
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
-        if how is None:
-            wait_until(lambda: self.standby._standing)
-
-    def read(self) -> bytes:
-        """Wait for the reader to come back, and return what it has read."""
-        assert self._thread is not None
-        self._thread.join(10)
-        assert not self._thread.is_alive(), "the reader stands by for ever"
-        return self.was_left.pop()
-
-    def write(self, data: bytes) -> None:
-        """Write some output."""
-        os.write(self.writing, data)
-
-    def close(self) -> None:
-        """Close all of it."""
-        if self._thread is not None and self._thread.is_alive():
-            self.write(b"end")
-            self._thread.join(10)
-        self.standby.close()
-        os.close(self.reading)
-        os.close(self.writing)
-
-
-@pytest.fixture
-def pipe(no_leaks: None) -> Iterator[Pipe]:
-    """A pipe that is closed at the end."""
-    made = Pipe()
-    yield made
-    made.close()
 
 
 class Lead:
@@ -545,53 +492,3 @@ def test_struck_thread_loses_nothing(no_leaks: None, output: bytes) -> None:
             break
     assert places > 10
     assert taken == ([b"answer"] if output == b"answer" else [])
-
-
-def lead_briefly(pipe: Pipe, *, wrote: bytes = b"", taken: int = 100) -> list[bytes]:
-    """Take so much of the next output, in this thread, and leave to come back at once."""
-    steps, took = [partial(pipe.write, wrote)], list[bytes]()
-
-    def waits() -> bool:
-        while steps:  # once it leads, for the reader has what comes before that
-            steps.pop()()
-        return not took
-
-    def take(chunk: bytes) -> bytes:
-        took.append(chunk[:taken])
-        return chunk[taken:]
-
-    pipe.standby.lead(waits, take, 10, returns=lambda: True)
-    return took
-
-
-def test_who_comes_back_has_what_came_meanwhile(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who leaves to come back at once has the output of the time in between, of which the reader is not told."""
-    monkeypatch.setattr(standby, "_TICK", 60)
-    pipe.stand()
-    assert lead_briefly(pipe, wrote=b"first") == [b"first"]
-    for _ in range(20):
-        pipe.write(b"meanwhile")
-        assert lead_briefly(pipe) == [b"meanwhile"]
-    assert pipe.standby._standing and pipe.was_left == []
-
-
-@pytest.mark.parametrize("output", [b"", b"late"])
-def test_reader_watches_again_where_nobody_comes_back(
-    pipe: Pipe, monkeypatch: pytest.MonkeyPatch, output: bytes
-) -> None:
-    """What is put off is done at the reader's looks, which end soon; it has what had come, and what comes then."""
-    monkeypatch.setattr(standby, "_LOOK", 60)
-    pipe.stand()
-    assert lead_briefly(pipe, wrote=b"first") == [b"first"]
-    pipe.write(output)
-    wait_until(lambda: pipe.looks > 0 and not pipe.standby.ticks)
-    if not output:
-        pipe.write(b"end")
-    assert pipe.read() == (output or b"end")
-
-
-def test_rest_of_what_was_taken_is_the_readers(pipe: Pipe) -> None:
-    """What `take` returns of some output is read by the reader, and nothing else of it."""
-    pipe.stand()
-    assert lead_briefly(pipe, wrote=b"mine, and more", taken=4) == [b"mine"]
-    assert pipe.read() == b", and more"

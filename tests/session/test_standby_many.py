@@ -1,5 +1,6 @@
 """Who waits for one of many requests reads the answers to all, and writes what is kept; nothing is lost or late."""
 
+import contextlib
 import signal
 import threading
 import time
@@ -9,11 +10,22 @@ from typing import Any
 
 import pytest
 
-from claude_control import ProcessExitedError, Session, WaitTimeoutError, requests
+from claude_control import ClaudeControlError, ProcessExitedError, Session, WaitTimeoutError, requests
 from claude_control.process.standby import Standby
 from claude_control.session.reading import Reader
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
-from claude_control.testing.steps import ask_permission, crash, default, on_request, reply, say, unanswered, wait_gate
+from claude_control.testing.steps import (
+    ask_permission,
+    close_stdin,
+    crash,
+    default,
+    hang,
+    on_request,
+    reply,
+    say,
+    unanswered,
+    wait_gate,
+)
 from tests.session.conftest import OpenScripted, counted
 from tests.threads import LIVELOCKS_WHEN_TRACED, struck, together
 from tests.waiting import wait_until
@@ -243,3 +255,70 @@ def test_signal_handler_may_wait_while_its_thread_reads_for_all(
         signal.signal(signal.SIGUSR1, before)
     assert done == ["pressed", "handled"]
     outstanding(session, 20)
+
+
+def kept(session: Session) -> Any:
+    """Have two requests made whose lines are kept to be written with others; returns them."""
+    found: list[Any] = []
+    writer = session._live().writer
+
+    def keeps() -> bool:
+        ticking(session)
+        found[:] = [session.submit(requests.MCPStatus()) for _ in range(2)]
+        return writer._kept.count(b"\n") == 2
+
+    wait_until(keeps)
+    return found
+
+
+@LIVELOCKS_WHEN_TRACED
+def test_strike_writes_no_kept_request_twice(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """Wherever a thread is struck that writes what was kept: each request has reached the program, and once."""
+    cli = scripted_cli()
+    session = open_scripted(cli, control_timeout=20)
+    number, was_struck = 0, True
+    while was_struck:
+        number += 1
+        waiting = kept(session)
+        was_struck = struck(session._live().writer.release, number)
+        assert all(one.result(20).raw for one in waiting), number
+    asked = [frame["request_id"] for frame in cli.received() if frame["type"] == "control_request"]
+    assert number > 10
+    assert len({*asked}) == len(asked)
+
+
+def test_kept_line_that_cannot_be_written_ends_its_request(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the program reads no more, and the reader is the one that notices: who waits for an answer is told."""
+    cli = scripted_cli(reactions=[on_request("get_settings", default(), close_stdin(), hang())])
+    session = open_scripted(cli, exit_grace=0.1)
+    ticking(session)
+    waiting: list[Any] = [session.submit(requests.GetSettings()), session.submit(requests.MCPStatus())]
+    waiting[0].result(20)
+
+    def fails() -> bool:
+        with contextlib.suppress(ClaudeControlError):
+            waiting.append(session.submit(requests.MCPStatus()))
+        return session.state == "failed"
+
+    wait_until(fails)
+    for one in waiting[2:]:
+        with pytest.raises(ProcessExitedError):
+            one.result(20)
+
+
+def test_reader_waits_for_no_writer(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
+    """While a thread that writes is held up, by a signal handler, say, the reader leaves its task to another."""
+    session = open_scripted(scripted_cli())
+    live = session._live()
+    assert live.calls.look(False) and live.calls.look(True)
+    while True:
+        waiting = kept(session)
+        with live.writer._lock:
+            if live.writer._kept:
+                assert not live.calls.look(False)
+                assert not live.calls.look(True)
+                break
+    wait_until(lambda: not live.writer._kept)
+    assert all(one.result(20).raw for one in waiting)
