@@ -118,7 +118,6 @@ class Calls:
         check: Callable[[Request[Any]], bool],
         knows_cancel: Callable[[], bool],
         broken_pipe: Callable[[OSError], ClaudeControlError],
-        line_lost: Callable[[OSError], None],
         elsewhere: Callable[[Callable[[], None]], bool],
         interruptible: Any,
     ) -> None:
@@ -135,7 +134,6 @@ class Calls:
         self._rests: dict[type, bytes] = {}  # what is written behind the id for requests that are always the same
         self._knows_cancel = knows_cancel
         self._broken_pipe = broken_pipe
-        self._line_lost = line_lost
         self._elsewhere = elsewhere
 
     def submit(
@@ -159,7 +157,7 @@ class Calls:
             line = envelope.request(reply.request_id, rest)
             if waiting > alone and wanted is None:
                 if self._follows():
-                    reply._ticket = self._writer.put(line, direct, self._line_lost, follows=self._follows)
+                    reply._ticket = self._writer.put(line, direct, self._broken_pipe, follows=self._follows)
                 else:
                     reply._ticket = self._writer.gather(line, direct, self._broken_pipe)
             else:

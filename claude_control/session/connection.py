@@ -128,7 +128,6 @@ class Connection:
             check=self.gate.check,
             knows_cancel=lambda: self.gate.knows_cancel,
             broken_pipe=self._broken_pipe,
-            line_lost=self.line_lost,
             elsewhere=self.pool.submit,
             interruptible=self.interruptible,
         )

@@ -1,6 +1,5 @@
 """Who waits for one of many requests reads the answers to all, and writes what is kept; nothing is lost or late."""
 
-import contextlib
 import signal
 import threading
 import time
@@ -10,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from claude_control import ClaudeControlError, ProcessExitedError, Session, WaitTimeoutError, requests
+from claude_control import ProcessExitedError, Session, WaitTimeoutError, requests
+from claude_control.deadline import Deadline
 from claude_control.process.standby import Standby
 from claude_control.session.reading import Reader
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
@@ -288,24 +288,28 @@ def test_strike_writes_no_kept_request_twice(scripted_cli: ScriptedCLIFactory, o
 
 
 def test_kept_line_that_cannot_be_written_ends_its_request(
-    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
 ) -> None:
     """Where the program reads no more, and the reader is the one that notices: who waits for an answer is told."""
-    cli = scripted_cli(reactions=[on_request("get_settings", default(), close_stdin(), hang())])
-    session = open_scripted(cli, exit_grace=0.1)
-    ticking(session)
-    waiting: list[Any] = [session.submit(requests.GetSettings()), session.submit(requests.MCPStatus())]
-    waiting[0].result(20)
+    cli = scripted_cli(reactions=[on_request("get_settings", wait_gate("go"), close_stdin(), default(), hang())])
+    late: list[Any] = []
 
-    def fails() -> bool:
-        with contextlib.suppress(ClaudeControlError):
-            waiting.append(session.submit(requests.MCPStatus()))
-        return session.state == "failed"
+    def is_kept() -> bool:
+        session = open_scripted(cli, exit_grace=0.1)
+        ticking(session)
+        slow = session.submit(requests.GetSettings())
+        for _ in range(WIDTH):
+            session.submit(requests.MCPStatus())
+        assert session._live().writer.flush(Deadline(20))
+        cli.open_gate("go")
+        slow.result(20)
+        late[:] = [session.submit(requests.MCPStatus())]
+        return bool(session._live().writer._kept)
 
-    wait_until(fails)
-    for one in waiting[2:]:
-        with pytest.raises(ProcessExitedError):
-            one.result(20)
+    wait_until(is_kept)
+    wait_until(late[0].done)  # nobody waits for it, so that the reader writes what is kept
+    with pytest.raises(ProcessExitedError):
+        late[0].result(20)
 
 
 def test_reader_waits_for_no_writer(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
