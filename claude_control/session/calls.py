@@ -38,7 +38,7 @@ To write each by itself wakes the program for each, which takes longer than all 
 written at once, for a thread is started for the others.
 """
 
-CROWD = 100
+CROWD = 16
 """Waits by one thread alone after which it is taken for the only one that waits for answers."""
 
 _GIVEN_UP = "the request is given up; `timeout`, or the option `control_timeout`, lets it take longer"
