@@ -354,7 +354,7 @@ class Session(Control):
         return self._call(self._checked_request(needs.as_request(request, fields)), timeout)
 
     def submit(self, request: requests.Request[T]) -> PendingReply[T]:
-        """Send a control request and return at once."""
+        """Send a control request and return at once; its line may be written some milliseconds later, with others."""
         return self._checked_connection().calls.submit(self._checked_request(request))
 
     def _checked_request(self, request: requests.Request[T]) -> requests.Request[T]:
