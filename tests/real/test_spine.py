@@ -5,6 +5,7 @@ Every test runs on each measured version, with the scripted model server behind 
 
 import os
 import threading
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,12 @@ from claude_control import (
     ResultMessage,
     Session,
     StreamEvent,
+    requests,
 )
 from claude_control.testing.model_prompt import script
 from claude_control.testing.model_script import Answer, Gate, Text, ToolCall, Words
 from tests.real.conftest import Opener, Program
+from tests.session.conftest import counted
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real, pytest.mark.shared]
@@ -184,6 +187,25 @@ def test_two_prompts_in_a_row_get_their_own_results(open_session: Opener) -> Non
 def test_mcp_status_is_answered(open_session: Opener) -> None:
     """A session without MCP servers says so."""
     assert one_of_all(open_session).get_mcp_status().servers == ()
+
+
+def test_many_requests_at_a_time_are_answered(open_session: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of many requests that are out has its own answer, read by the thread that waits; a turn goes on as usual."""
+    session = one_of_all(open_session)
+    threads, late = counted(monkeypatch, session), session.stats.late_replies
+    waiting = deque(session.submit(requests.MCPStatus()) for _ in range(32))
+
+    def led() -> bool:
+        for _ in range(64):
+            assert waiting.popleft().result(30).servers == ()
+            waiting.append(session.submit(requests.MCPStatus()))
+        return bool(threads)
+
+    wait_until(led)
+    assert all(reply.result(30).servers == () for reply in waiting)
+    assert set(threads) == {threading.current_thread().name}
+    assert session.stats.late_replies == late
+    assert session.ask(script(Text("behind them"))).result().is_error is False
 
 
 def test_rewind_restores_the_files(open_session: Opener, workspace: Path) -> None:
