@@ -1,6 +1,8 @@
 """What is seen of a turn before its result, as far as it tells how the turn ends. Pure."""
 
 from collections.abc import Sequence
+from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 import attrs
@@ -8,6 +10,8 @@ import attrs
 from claude_control.wire.reset_time import is_time, read_reset_time
 
 __all__ = ["NOTED", "NO_EVIDENCE", "Evidence", "is_command"]
+
+_MESSAGE = itemgetter("message")
 
 NOTED = ("assistant", "user", "system", "rate_limit_event")
 """The types of frames to note."""
@@ -60,6 +64,8 @@ class Evidence:
             if frame.get("parent_tool_use_id") is None:
                 self.spoken, self.ends_with_tool = True, False
                 break
+        if not _says_more(frames):
+            return
         for frame in frames:
             if "error" in frame or "api_error_params" in frame:
                 self._note_error(frame)
@@ -114,6 +120,20 @@ def is_command(content: str | list[dict[str, Any]]) -> bool:
     """Tell whether a prompt is a slash command, which the program may run without the model."""
     text = content if isinstance(content, str) else content[-1].get("text")
     return isinstance(text, str) and text.lstrip().startswith("/")
+
+
+def _says_more(frames: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether any of the frames may say more than that the model has spoken; with nothing in Python for each."""
+    try:
+        messages = list(map(_MESSAGE, frames))
+        if True in map(dict.__contains__, frames, repeat("error")):
+            return True
+        if True in map(dict.__contains__, frames, repeat("api_error_params")):
+            return True
+        reasons = map(dict.get, messages, repeat("stop_reason"))
+        return any(map(dict.get, messages, repeat("stop_details"))) or "refusal" in reasons
+    except (KeyError, TypeError):  # no message, or an odd one
+        return True
 
 
 def _is_tool_result(frame: dict[str, Any]) -> bool:

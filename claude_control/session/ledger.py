@@ -15,6 +15,7 @@ So 2.1.332's own difference counts as it is, and of older programs whatever is l
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
@@ -102,7 +103,7 @@ class Ledger:
 
     def note_messages(self, frames: Iterable[dict[str, Any]]) -> None:
         """Count frames of the type "assistant"."""
-        messages = [frame.get("message") for frame in frames]
+        messages = list(map(dict.get, frames, repeat("message")))
         new = _all_new(messages, self._newest, self._older, self._settled)
         if new is not None:
             self._newest.update(new)

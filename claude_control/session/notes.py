@@ -108,7 +108,7 @@ class Notes:
             record.note(owed.frame)
 
     def _note_run(self, record: TurnRecord | None, run: MessageRun, frames: list[Frame | None]) -> None:
-        found = [frame for frame in frames if frame is not None]
+        found = list(filter(None, frames))
         self.ledger.note_messages(found)
         assert record is not None
         record.note_messages(found, run)
