@@ -16,6 +16,7 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "2.1.332" / "messages"
 OLD_SILENCE = {"type": "result", "subtype": "success", "is_error": False, "result": "", "num_turns": 3}
 TOOL_RESULT = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": ""}]}}
 ANSWER = {"type": "assistant", "message": {"content": [{"type": "text", "text": "hi"}]}}
+LIMITED = {"status": "rejected", "rateLimitType": "five_hour"}
 PRINTED = {"type": "user", "isReplay": True, "message": {"content": "<local-command-stdout>so</local-command-stdout>"}}
 
 
@@ -132,3 +133,25 @@ def test_any_frame_can_be_noted(raw: dict[str, Any]) -> None:
     """Whatever a frame holds, noting it fails never."""
     for kind in NOTED:
         Evidence().note({**raw, "type": kind})
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        ({}, {}),
+        ({"message": ["a list"]}, {}),
+        ({"message": {}, "error": "rate_limit"}, {"error": "rate_limit"}),
+        ({"message": {}, "api_error_params": {"rate_limit_info": LIMITED}}, {"limit": "five_hour"}),
+        ({"message": {"stop_reason": "refusal"}}, {"refused": True}),
+        ({"message": {"stop_details": {"type": "refusal", "category": "bio"}}}, {"refusal_category": "bio"}),
+        ({"message": {"stop_reason": {"an": "object"}}}, {}),
+        ({"message": {"stop_reason": "refusal"}, "parent_tool_use_id": "toolu_1"}, {}),
+    ],
+    ids=repr,
+)
+def test_one_among_many_messages_is_heard(odd: dict[str, Any], told: dict[str, Any]) -> None:
+    """Of messages that are looked through together the one that says more is noted, whatever is odd in it."""
+    plain = {"type": "assistant", "message": {"stop_reason": None, "stop_details": None}}
+    evidence = Evidence(ends_with_tool=True)
+    evidence.note_messages([plain, {"type": "assistant", **odd}, plain])
+    assert evidence == Evidence(spoken=True, **told)
