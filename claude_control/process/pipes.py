@@ -11,6 +11,7 @@ import time
 # `signal.getsignal` makes an enum of what it finds, which takes as long as the write that it stands before.
 from _signal import getsignal  # type: ignore[import-not-found]
 from collections.abc import Callable
+from operator import attrgetter
 
 from claude_control.deadline import Latch
 from claude_control.process import forks
@@ -76,6 +77,7 @@ def _load_held_write() -> Callable[[int, bytes, int], int]:
 
 
 _held_write = _load_held_write()
+_NUMBER = attrgetter("fd")
 
 
 class OutputPipe:
@@ -304,7 +306,8 @@ class InputPipe:
         with self._busy:
             if len(data) > PIPE_BUF or self._ended or self._exited.is_set() or getsignal(_SIGPIPE) == _DEFAULT:
                 return False
-            done.extend(filter((len(data)).__eq__, map(_held_write, (self._end.fd,), (data,), (len(data),))))
+            written = map(_held_write, map(_NUMBER, (self._end,)), (data,), (len(data),))  # looked at in the same step
+            done.extend(filter(len(data).__eq__, written))
         return bool(done)
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeGuard, TypeVar
 
 from claude_control import log
 from claude_control.deadline import SLICE, Deadline, wait_lock
@@ -162,13 +162,10 @@ class Calls:
                     reply._ticket = self._writer.gather(line, direct, self._broken_pipe)
             else:
                 reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted)
-        except OSError as error:
+        except BaseException as error:  # written in vain, or struck from outside
             self.pending.pop(reply.request_id)
-            if not direct:
-                raise
-            raise self._broken_pipe(error) from error
-        except BaseException:  # struck from outside
-            self.pending.pop(reply.request_id)
+            if direct and _tells_of_the_pipe(error):
+                raise self._broken_pipe(error) from error
             raise
 
     def _rest_of(self, request: Request[Any]) -> bytes:
@@ -212,8 +209,8 @@ class Calls:
 
     def post(self, request: Request[Any]) -> None:
         """Send a request whose answer nobody asks for; returns when it is written, or has waited its time for that."""
-        reply = self.submit(request)
-        self._writer.release()
+        reply = PendingReply(self, request)
+        self._send(reply, True, None)
         if reply._ticket is not None:
             reply._ticket.wait_for_write(Deadline(self._write_timeout))
 
@@ -382,3 +379,8 @@ class Calls:
             with contextlib.suppress(OSError):  # a program that is gone has forgotten the request by itself
                 self._writer.put(encode(envelope.cancel(reply.request_id)))
         return True
+
+
+def _tells_of_the_pipe(error: BaseException) -> TypeGuard[OSError]:
+    """Tell whether a write failed: what time limits raise from outside is an OSError, too, but no system call's."""
+    return isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and error.errno is not None)

@@ -172,6 +172,10 @@ class PendingReplies:
             entry = self.pop(request_id)
             if entry is not None:
                 entry._settle(error)
+        for request_id in tuple(self._taken):  # by one who was struck, and whose chunk the reader does not come to
+            entry = self._taken.pop(request_id, None)
+            if entry is not None and entry._outcome is None:
+                entry._settle(make())
 
     @property
     def sent(self) -> int:

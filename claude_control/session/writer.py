@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from operator import iadd
+from typing import Any
 
 from claude_control.deadline import Deadline, Latch, wait_event
 from claude_control.process.transport import Transport
@@ -53,6 +54,10 @@ class Ticket(Latch):
         self.set()
         if error is not None and self.on_error is not None:
             self.on_error(error)
+
+
+class _Refused(BrokenPipeError):
+    """Raised where a line cannot be written, and not by what strikes from outside: a time limit is an OSError, too."""
 
 
 class Unwanted(Exception):
@@ -146,24 +151,31 @@ class Writer:
     def release(self) -> None:
         """Write the lines that wait for another one; `on_error` of the last one is told if that cannot be."""
         if self._kept:
+            failed: tuple[Any, OSError] | None = None
             with self._lock:
-                error = self._try_kept()
-            self._tell_kept(error)
+                try:
+                    self._write_kept()
+                except _Refused as error:
+                    failed = self._kept_on_error, error
+                    self._let_go()
+            if failed is not None and failed[0] is not None:
+                failed[0](failed[1])
 
     def release_now(self) -> bool:
-        """Do as `release`, but return False where another thread is at work here. Of a thread that nothing strikes.
+        """Do as `release`, but return False where that is to be done later. Of a thread that nothing strikes.
 
-        That one may be held up by a signal handler for as long as that takes.
+        Another thread may be at work here, held up by a signal handler, or none is to be had for what finds no room.
         """
         if not self._kept:
             return True
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            error = self._try_kept()
+            self._write_kept()
+        except _Refused:
+            return False
         finally:
             self._lock.release()
-        self._tell_kept(error)
         return True
 
     def has(self, ticket: Ticket) -> bool:
@@ -225,8 +237,11 @@ class Writer:
     def _fail(self, error: OSError) -> None:
         with self._lock:
             if self._kept:  # written while there is time, or told of with the others
-                with contextlib.suppress(OSError):
+                try:
                     self._write_kept()
+                except _Refused:
+                    self._dropped.append(Ticket(self._kept, self._kept_on_error))
+                    self._let_go()
             self._closed = self._closed or error
             if self._thread is None and not self._queue and not self._dropped:
                 return
@@ -242,29 +257,20 @@ class Writer:
             with contextlib.suppress(ValueError):
                 self._dropped.remove(ticket)
 
-    def _try_kept(self) -> tuple[Callable[[OSError], object] | None, OSError] | None:
-        """Write what is kept; returns whom to tell of what, outside of the lock, if that cannot be."""
-        try:
-            if self._kept:
-                self._write_kept()
-        except OSError as error:
-            return self._kept_on_error, error
-        return None
-
-    def _tell_kept(self, failed: tuple[Callable[[OSError], object] | None, OSError] | None) -> None:
-        if failed is not None and failed[0] is not None:
-            failed[0](failed[1])
-
     def _keep(self, line: bytes, on_error: Callable[[OSError], object] | None, follows: Callable[[], bool]) -> bool:
         """Keep a line for the next one, or write it with those that are kept; False if it is not to be done so."""
         if self._kept_done:
             self._let_go()
-        lines = self._kept + line
+        before, lines = self._kept, self._kept + line
         if self._try_write is None or self._queue or len(lines) > PIPE_BUF:
             return False
         self._kept_on_error, self._kept = on_error, lines
         if len(lines) >= KEPT_BYTES or not follows():  # asked now that `release` finds the line
-            self._write_kept()
+            try:
+                self._write_kept()
+            except _Refused:
+                self._kept = before  # whoever handed this one over is told
+                raise
         return True
 
     def _write_kept(self, direct: bool = True) -> None:
@@ -275,21 +281,20 @@ class Writer:
         the program (2.0.75, 2.1.7 and 2.1.332), and one that is lost would hang its turn.
         """
         lines, done = self._kept, self._kept_done
-        try:
-            if not done:
-                if direct and not self._queue and self._write_at_once(lines):
-                    self.bytes_written += len(lines)
-                else:
-                    self._enqueue(Ticket(lines, self._kept_on_error), done)
-        except OSError:
-            self._let_go()
-            raise
+        if lines and not done:
+            if direct and not self._queue and self._write_at_once(lines):
+                self.bytes_written += len(lines)
+            else:
+                self._enqueue(Ticket(lines, self._kept_on_error), done)
         self._let_go()
 
     def _write_at_once(self, lines: bytes) -> bool:
-        if self._write_once is not None and self._write_once(lines, self._kept_done):
-            return True
-        return self._write_once is None and self._try_write is not None and self._try_write(lines)
+        if self._write_once is not None:
+            return self._write_once(lines, self._kept_done)
+        try:
+            return self._try_write is not None and self._try_write(lines)
+        except OSError as error:
+            raise _Refused(str(error)) from error
 
     def _let_go(self) -> None:
         self._kept = b""  # first: who is struck behind it has nothing more to let go of
@@ -305,19 +310,19 @@ class Writer:
             self._resting = None  # once is enough, and not before that: who is struck in between has told nobody
 
     def _has_thread(self) -> bool:
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(_Refused):
             if self._thread is None:
                 self._start_thread()
         return self._thread is not None
 
     def _start_thread(self) -> None:
         if not self._may_start:
-            raise BrokenPipeError("no thread can be started to write the line: the interpreter is shutting down")
+            raise _Refused("no thread can be started to write the line: the interpreter is shutting down")
         thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         try:
             thread.start()
         except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
-            raise BrokenPipeError(f"no thread can be started to write the line: {error}") from error
+            raise _Refused(f"no thread can be started to write the line: {error}") from error
         self._thread = thread
 
     def _run(self) -> None:

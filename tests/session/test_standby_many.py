@@ -326,3 +326,33 @@ def test_reader_waits_for_no_writer(scripted_cli: ScriptedCLIFactory, open_scrip
                 break
     wait_until(lambda: not live.writer._kept)
     assert all(one.result(20).raw for one in waiting)
+
+
+@pytest.mark.parametrize("step", ["_write_once", "_try_write"])
+def test_time_limit_of_a_users_own_is_no_broken_pipe(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """What a signal handler raises while a line is written is an OSError too: it is the user's, and nothing is lost."""
+    session = open_scripted(scripted_cli())
+    writer, raised = session._live().writer, list[str]()
+    original = getattr(writer, step)
+
+    def strike(*given: Any) -> Any:
+        if not raised and threading.current_thread() is threading.main_thread():
+            raised.append("struck")
+            raise TimeoutError("the time is up")
+        return original(*given)
+
+    def is_struck() -> bool:
+        waiting = kept(session)
+        monkeypatch.setattr(writer, step, strike)
+        try:
+            waiting[0].result(20)
+            session.get_mcp_status(timeout=20)
+        except TimeoutError as error:
+            assert str(error) == "the time is up"
+        assert all(one.result(20).raw for one in waiting)
+        return bool(raised)
+
+    wait_until(is_struck)
+    assert session.ask("x").result(timeout=20).result == "answer to: x"
