@@ -49,6 +49,7 @@ class Pipe:
         if self._thread is not None and self._thread.is_alive():
             self.write(b"end")
             self._thread.join(10)
+            assert not self._thread.is_alive(), "the reader stands by for ever"
         self.standby.close()
         os.close(self.reading)
         os.close(self.writing)

@@ -135,6 +135,7 @@ def test_sweep_reads_long_environments(marker: str) -> None:
     """The marker is found behind a hundred kilobytes of other variables."""
     env = {f"V{number}": "x" * 50_000 for number in range(4)} | {orphans.MARKER_VARIABLE: marker}
     with subprocess.Popen(["/bin/sleep", "60"], env=env) as process:
+        wait_until(Path(f"/proc/{process.pid}/environ").read_bytes)  # in the middle of its exec it shows none
         assert orphans.sweep(marker, grace=5) == [process.pid]
         assert process.wait(10) == -signal.SIGTERM
 

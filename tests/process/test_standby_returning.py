@@ -38,6 +38,9 @@ def test_who_comes_back_has_what_came_meanwhile(pipe: Pipe, monkeypatch: pytest.
         pipe.write(b"meanwhile")
         assert lead_briefly(pipe) == [b"meanwhile"]
     assert pipe.standby._standing and pipe.was_left == []
+    pipe.write(b"end")
+    pipe.standby.lead(lambda: True, bytes, 10)  # who cannot deal with it leaves it to the reader
+    assert pipe.read() == b"end"
 
 
 @pytest.mark.parametrize("output", [b"", b"late"])
