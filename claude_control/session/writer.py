@@ -22,8 +22,8 @@ __all__ = ["Ticket", "Unwanted", "Writer"]
 # What POSIX promises to be written whole or not at all; 512 is its minimum, Linux has 4096.
 PIPE_BUF: int = getattr(select, "PIPE_BUF", 512)
 
-KEPT_BYTES = 1024
-"""Of lines that are kept to be written with the next one: some eight answers, and more hardly save anything."""
+KEPT_BYTES = 2048
+"""Of lines that are kept to be written with the next one: some fifteen answers or twenty requests."""
 
 LINGER = 1.0
 """Seconds that the writer thread stays for the next long line before it ends; starting one costs some 100 µs."""
