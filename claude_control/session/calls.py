@@ -228,8 +228,12 @@ class Calls:
 
     def _follows(self) -> bool:
         """Tell whether a line may be kept for the next one: until this thread waits, or the reader looks."""
-        standby = self.reader.standby if self.reader is not None else None
+        standby = self._standby()
         return standby is not None and standby.ticks
+
+    def _standby(self) -> Standby | None:
+        """Return where this thread may read, if the reader has ever stood by."""
+        return self.reader.standby if self.reader is not None else None
 
     def look(self, last: bool) -> bool:
         """Write the lines that were kept; returns False if that is still to be done, the `last` time by another thread.
@@ -293,7 +297,7 @@ class Calls:
 
     def _lead(self, reply: PendingReply[Any], seconds: float) -> bool:
         """Read an answer in the thread that waits for it, if the reader has ever stood by; returns whether it has."""
-        standby = self.reader.standby if self.reader is not None else None
+        standby = self._standby()
         if standby is None:
             return False
         reply._waiters.append(standby)
@@ -321,8 +325,7 @@ class Calls:
         Beside others it would keep them from the interpreter, and have to hand over to them.
         """
         self._crowded = CROWD if len(self._blocked) > 1 else max(0, self._crowded - 1)
-        reader = self.reader
-        standby = reader.standby if reader is not None else None
+        standby = self._standby()
         if self._crowded and not self._follows():
             return
         if standby is not None:
@@ -335,8 +338,8 @@ class Calls:
             finally:
                 with contextlib.suppress(ValueError):
                     reply._waiters.remove(standby)
-        if reader is not None and reply._outcome is None:
-            reader.wanted = True
+        if self.reader is not None and reply._outcome is None:
+            self.reader.wanted = True
 
     def _returns(self) -> bool:
         """Tell whether the thread that has just read is the only one that waits, and more answers are due."""

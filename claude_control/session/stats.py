@@ -10,10 +10,11 @@ __all__ = ["Stats", "read_stats"]
 class Stats:
     """Counters of one session.
 
-    Of requests: `requests_sent`, `requests_received`, `late_replies` (answers nobody waited for), `late_answers` (ours,
-    dropped because the program had withdrawn its request). Of output: `bytes_read`, `bytes_written`, `frames`,
-    `bad_lines` (no JSON object), `flawed_lines` (read by the tolerant decoder only), `long_lines` (over the limit); a
-    piece of streamed text is judged when somebody reads it, a message of the model's also when its turn is asked about.
+    Of requests: `requests_sent` (refused ones among them), `requests_received`, `late_replies` (answers nobody waited
+    for), `late_answers` (ours, dropped because the program had withdrawn its request). Of output: `bytes_read`,
+    `bytes_written`, `frames`, `bad_lines` (no JSON object), `flawed_lines` (read by the tolerant decoder only),
+    `long_lines` (over the limit); a piece of streamed text is judged when somebody reads it, a message of the model's
+    also when its turn is asked about.
     `abandoned_callbacks` counts callbacks that did not end when the session was closed.
     """
 

@@ -24,7 +24,7 @@ import attrs
 from claude_control import records
 from claude_control.wire.fields import WHOLE, wire_name
 
-__all__ = ["ManyReader", "Reader", "default_source", "late_reader", "many_reader", "open_twin", "reader", "using"]
+__all__ = ["ManyReader", "Reader", "late_reader", "many_reader", "open_twin", "reader", "using"]
 
 R = TypeVar("R")
 Reader = Callable[[dict[str, Any]], R]
@@ -150,7 +150,7 @@ def _fill(record: type, fields: "Iterable[attrs.Attribute[Any]]", names: dict[st
 
 def _assignment(field: "attrs.Attribute[Any]", source: str, key: str, names: dict[str, Any]) -> Iterator[str]:
     """Yield the lines that set one field, to its default if the key is missing or its value does not fit."""
-    target, default = f"record.{field.name}", default_source(field, names)
+    target, default = f"record.{field.name}", _default_source(field, names)
     value, fits = _conversion(field, names)
     yield f"if {key!r} in {source}:"
     yield f"{_INDENT}v = {source}[{key!r}]"
@@ -159,7 +159,7 @@ def _assignment(field: "attrs.Attribute[Any]", source: str, key: str, names: dic
     yield f"{_INDENT}{target} = {default}"
 
 
-def default_source(field: "attrs.Attribute[Any]", names: dict[str, Any]) -> str:
+def _default_source(field: "attrs.Attribute[Any]", names: dict[str, Any]) -> str:
     """Return the source of a field's default; lists and dicts are made anew for each record."""
     default: Any = field.default
     if default is attrs.NOTHING:
