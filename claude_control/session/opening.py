@@ -295,7 +295,9 @@ def _shake_hands(connection: Connection, handshake: PendingReply[InitializeReply
     except ClaudeControlError as error:
         raise _initialize_error(f"the handshake failed: {error}", connection) from error
     program = reply.program
-    connection.conversation.router.modern = connection.reader.messages_late = program.modern
+    connection.conversation.router.modern = program.modern
+    if program.modern:
+        connection.reader.hand_messages_over()
     connection.gate.open(program)
     return reply
 

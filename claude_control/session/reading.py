@@ -1,8 +1,9 @@
 """The reader thread: output to frames to their places. It runs no user code and waits for nothing but output."""
 
+import sys
 from collections.abc import Callable, Sequence
-from operator import itemgetter, methodcaller
-from typing import Any, cast
+from operator import itemgetter
+from typing import Any
 
 from claude_control import log
 from claude_control.errors import ClaudeControlError
@@ -41,7 +42,7 @@ class Reader:
 
     What is no control frame is handed over chunk by chunk, or some at a time where they come fast, in order, and before
     the next control frame is dealt with. Deltas are handed over as they came, and so are whole messages of the model's
-    once `messages_late` is set.
+    after `hand_messages_over`.
     """
 
     def __init__(
@@ -63,13 +64,13 @@ class Reader:
         """For whoever reads what was handed over; other lines than deltas were decoded before."""
         self.message_decoder = Decoder()
         """For whoever is the first to decode messages that were handed over as they came."""
-        self.messages_late = False
-        """Whether nothing follows from a message but what its turn and the account note of it (2.1.332)."""
         self._deliver = deliver
         self.ask = ask
         """Deals with requests, which it never fails at."""
         self._control = control  # deals with any other control frame
         self._lost_control = lost_control
+        self._kinds = {DELTA: PART_BYTES}  # how lines begin that are handed over as they came, and in runs of how much
+        self._begins = tuple(self._kinds)
         self._items: list[Item] = []  # not yet handed over
         self._fast = False  # whether the last chunk was a large one
         self._handed_over = 0  # of the bytes that were read
@@ -89,6 +90,11 @@ class Reader:
         self.bytes_read = 0
         self.frames = 0
         self.long_lines = 0
+
+    def hand_messages_over(self) -> None:
+        """Hand over whole messages of the model's as they came, too: if what the turn and the account note is all."""
+        self._kinds = {**self._kinds, MESSAGE: sys.maxsize}
+        self._begins = tuple(self._kinds)
 
     @property
     def flawed_lines(self) -> int:
@@ -219,20 +225,13 @@ class Reader:
         self._read_by_others += lines
 
     def _read_block(self, block: bytes, whole: int) -> None:
-        """Read lines with newlines between them, none of them in the first `whole` bytes; most blocks are a run."""
-        begin = self._beginning_of(block)
-        runs = _runs(block, begin, whole) if begin else ()
-        if runs:
-            count = sum(run.count for run in runs)
-            self.frames += count
-            self._singles += count == 1 and begin is DELTA
-            self._items += runs
-        elif block.find(b"\n", whole) >= 0:
-            if not self._read_controls(block, whole):
-                self._read_lines(block.split(b"\n"))
-        else:
-            self.frames += 1
-            self._read_line(block)
+        """Read lines with newlines between them, none of them in the first `whole` bytes."""
+        if block.find(b"\n", whole) < 0:
+            self._singles += block.startswith(DELTA)
+            self._read_part(self._beginning_of(block), block, 1)
+        elif not self._read_controls(block, whole):
+            for part in cut(block, self._kinds, whole):
+                self._read_part(*part)
 
     def _read_controls(self, block: bytes, whole: int) -> bool:
         """Deal with lines that are all answers or all requests, as they come where many are out; False if any is not.
@@ -262,27 +261,28 @@ class Reader:
         return True
 
     def _read_lines(self, lines: Sequence[bytes | LongLine]) -> None:
-        """Read lines of which several kinds come together."""
-        self.frames += len(lines)
-        begins = [DELTA, MESSAGE] if self.messages_late else [DELTA]
-        kinds = [(begin, [*map(methodcaller("startswith", begin), lines), False]) for begin in begins]
-        at = 0
-        while at < len(lines):
-            for begin, has in kinds:
-                if has[at]:
-                    end = has.index(False, at)
-                    self._items += _runs(b"\n".join(cast("Sequence[bytes]", lines[at:end])), begin)
-                    at = end
-                    break
+        """Read lines of which one may be too long."""
+        for line in lines:
+            if isinstance(line, LongLine):
+                self._items.append(self._long_line(line))
             else:
-                self._read_line(lines[at])
-                at += 1
+                self._read_part(self._beginning_of(line), line, 1)
 
-    def _beginning_of(self, line: bytes) -> bytes:
-        """Return what the line begins with if it is one to be handed over as it came, or else an empty text."""
-        if line.startswith(DELTA):
-            return DELTA
-        return MESSAGE if self.messages_late and line.startswith(MESSAGE) else b""
+    def _beginning_of(self, line: bytes) -> bytes | None:
+        """Return what the line begins with if it is one to be handed over as it came."""
+        if not line.startswith(self._begins):
+            return None
+        return DELTA if line.startswith(DELTA) else MESSAGE
+
+    def _read_part(self, begin: bytes | None, lines: bytes, count: int) -> None:
+        """Read a run of lines that begin alike, or one that does not begin like any that are handed over as they came."""
+        self.frames += count
+        if begin is DELTA:
+            self._items.append(Run(lines, count))
+        elif begin is MESSAGE:
+            self._items.append(MessageRun(lines, count))
+        else:
+            self._read_line(lines)
 
     def _read_line(self, line: bytes | LongLine) -> None:
         if isinstance(line, LongLine):
@@ -321,7 +321,6 @@ class Reader:
         return self._bad_line(line) if frame is None else [(len(line), frame, line)]
 
     def _long_line(self, line: LongLine) -> One:
-        self.frames -= 1
         self.long_lines += 1
         _log.warning("line.too_long", size=line.size, control=line.is_control)
         if line.is_control:
@@ -341,13 +340,6 @@ def _are(kind: str, frames: Sequence[Any]) -> bool:
         return [*map(_TYPE, frames)].count(kind) == len(frames)
     except (KeyError, TypeError):
         return False
-
-
-def _runs(block: bytes, begin: bytes, whole: int = 0) -> Sequence[Run]:
-    """Return a block of lines as runs; none if one behind the first begins otherwise. See `cut`."""
-    if begin is MESSAGE:
-        return [MessageRun(*part) for part in cut(block, len(block), begin, whole)]
-    return [Run(*part) for part in cut(block, PART_BYTES, begin, whole)]
 
 
 def read_run(run: Run, decoder: Decoder) -> tuple[list[Message], list[dict[str, Any] | None]]:

@@ -1,6 +1,7 @@
 """Bytes to lines to objects: what comes in, however it is cut and whatever it is."""
 
 import json
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -154,25 +155,24 @@ def test_block_is_decoded_line_by_line_or_not_at_all() -> None:
         assert Decoder().decode_block(b"\n".join([lines[0], odd, lines[1]]), 3) is None, odd
 
 
-@given(st.lists(st.sampled_from([b"begin one", b"begin", b"", b"beg", b"other"]), min_size=1))
-def test_lines_are_counted_if_all_begin_alike(lines: list[bytes]) -> None:
-    """A block has as many lines as were joined; if one behind the first begins otherwise it is not counted."""
-    block = b"\n".join(lines)
-    whole = len(lines[0])
-    assert cut(block, len(block)) == cut(block, len(block), whole=whole) == [(block, len(lines))]
-    alike = all(line.startswith(b"begin") for line in lines[1:])
-    assert cut(block, len(block), b"begin") == ([(block, len(lines))] if alike else [])
+LINES = st.lists(st.sampled_from([b"begin one", b"begin", b"", b"beg", b"other", b"also this", b"also"]), min_size=1)
 
 
-@given(st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"")), min_size=1), st.integers(0, 30))
-def test_a_block_is_cut_at_ends_of_lines(lines: list[bytes], size: int) -> None:
-    """The parts of a block are its lines, in order, and no part has more lines than it takes to come to the size."""
-    parts = cut(b"\n".join(lines), size)
-    assert [line for part, _ in parts for line in part.split(b"\n")] == lines
-    for part, count in parts:
-        assert count == part.count(b"\n") + 1
-        assert len(part[: part.rfind(b"\n") + 1]) <= size
-    assert all(len(part) >= size for part, _ in parts[:-1])
+@given(LINES, st.integers(0, 30), st.booleans())
+def test_block_is_cut_into_runs_that_begin_alike(lines: list[bytes], size: int, known: bool) -> None:
+    """The parts of a block are its lines in order: as many as begin alike up to the size, others one by one."""
+    kinds, expected, at = {b"begin": size, b"also": sys.maxsize}, list[tuple[bytes | None, list[bytes]]](), 0
+    while at < len(lines):
+        begin = next((begin for begin in kinds if lines[at].startswith(begin)), None)
+        part = [lines[at]]
+        while begin and lines[at + len(part) :][:1] and lines[at + len(part)].startswith(begin):
+            if len(b"\n".join(part)) >= kinds[begin]:
+                break
+            part.append(lines[at + len(part)])
+        expected.append((begin, part))
+        at += len(part)
+    parts = cut(b"\n".join(lines), kinds, len(lines[0]) if known else 0)
+    assert [*parts] == [(begin, b"\n".join(part), len(part)) for begin, part in expected]
 
 
 @pytest.mark.parametrize("chunk", [64 * KIB, 10 * MIB], ids=["small chunks", "one chunk"])
