@@ -175,20 +175,18 @@ def cut(block: bytes, kinds: Mapping[bytes, int], whole: int = 0) -> Iterator[tu
     first = block.find(b"\n", whole) + 1 or len(block)
     file = io.BytesIO(block)  # which does not copy it
     file.seek(first)
-    starts = [0, *accumulate(map(len, file), initial=first)]
-    if block.endswith(b"\n"):
-        starts.append(len(block))  # of an empty last line
+    others = [*file, b""] if block.endswith(b"\n") else [*file]
+    starts = [0, *accumulate(map(len, others), initial=first)]
     starts[-1] += 1  # as if another line came
     alike: dict[bytes, list[bool]] = {}
-    at, count = 0, len(starts) - 1
-    while at < count:
+    at = 0
+    while at <= len(others):
         start, stop = starts[at], at + 1
         begin = next((begin for begin in kinds if block.startswith(begin, start)), None)
         if begin is not None:
             if begin not in alike:
-                alike[begin] = [*map(block.startswith, repeat(begin), starts[:-1]), False]
-            end = alike[begin].index(False, stop)
-            stop = bisect_right(starts, start + kinds[begin], stop, end)
+                alike[begin] = [True, *map(bytes.startswith, others, repeat(begin)), False]
+            stop = bisect_right(starts, start + kinds[begin], stop, alike[begin].index(False, stop))
         yield begin, block[start : starts[stop] - 1], stop - at
         at = stop
 
