@@ -275,7 +275,7 @@ class Reader:
         return DELTA if line.startswith(DELTA) else MESSAGE
 
     def _read_part(self, begin: bytes | None, lines: bytes, count: int) -> None:
-        """Read a run of lines that begin alike, or one that does not begin like any that are handed over as they came."""
+        """Read lines that begin like those that are handed over as they came, or one that does not."""
         self.frames += count
         if begin is DELTA:
             self._items.append(Run(lines, count))
