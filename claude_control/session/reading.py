@@ -239,8 +239,10 @@ class Reader:
         That takes a quarter of the time less than line by line.
         """
         kind = next((kind for kind, begin in _LONE.items() if block.startswith(begin)), "")
+        if not kind:
+            return False
         ends = block.count(b"\n", whole)
-        if not kind or block.count(b"\n" + _LONE[kind], whole) < ends:
+        if block.count(b"\n" + _LONE[kind], whole) < ends:
             return False
         asks = kind == "control_request"
         frames = self._decoder.decode_block(block, ends + 1, exact=asks)
