@@ -74,7 +74,7 @@ class Callbacks:
     def receive(self, frames: Sequence[dict[str, Any]]) -> None:
         """Begin to answer requests that came together. Called by the reader: runs nothing of the user's here."""
         try:
-            work = [begun for frame in frames if (begun := self._begin(frame)) is not None]
+            work = list(filter(None, map(self._begin, frames)))
             if work:
                 self._pool.submit(*work)
         except Exception as error:  # no thread is to be had, or this one was struck
