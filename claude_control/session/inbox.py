@@ -296,7 +296,8 @@ class _Spill:
                 return [item], (start, index + 1)
             end = min(end, where)
         data = self._read_lines(start, end)
-        return [Run(part, count) for _, part, count in cut(data[:-1], {b"": PART_BYTES})] if data else [], (start + len(data), index)
+        parts = cut(data[:-1], {b"": PART_BYTES}) if data else ()
+        return [Run(part, count) for _, part, count in parts], (start + len(data), index)
 
     def _read_lines(self, start: int, end: int) -> bytes:
         """Return some whole lines, at least one if there are any."""
