@@ -286,10 +286,7 @@ class Reader:
         else:
             self._read_line(lines)
 
-    def _read_line(self, line: bytes | LongLine) -> None:
-        if isinstance(line, LongLine):
-            self._items.append(self._long_line(line))
-            return
+    def _read_line(self, line: bytes) -> None:
         frame = self._decoder.decode(line)
         if frame is None:
             self.frames -= 1

@@ -45,10 +45,6 @@ class LongLine:
     size: int
     head: bytes
 
-    def startswith(self, begin: bytes) -> bool:
-        """Say no, as a line of another kind does: a long one is dealt with by itself."""
-        return False
-
     @property
     def is_control(self) -> bool:
         """Whether the line belonged to the control protocol, so that its loss cannot be survived."""
@@ -178,7 +174,7 @@ def cut(block: bytes, kinds: Mapping[bytes, int], whole: int = 0) -> Iterator[tu
     others = [*file, b""] if block.endswith(b"\n") else [*file]
     starts = [0, *accumulate(map(len, others), initial=first)]
     starts[-1] += 1  # as if another line came
-    alike: dict[bytes, list[bool]] = {}
+    alike: dict[bytes, list[bool]] = {}  # which lines begin so; of the first one nobody asks
     at = 0
     while at <= len(others):
         start, stop = starts[at], at + 1
