@@ -35,7 +35,8 @@ FIRST_BYTES = 16 * 1024
 """How much is read at first: the answer to the handshake, of some 8 KiB, comes whole then."""
 
 PIPE_BYTES = 1024 * 1024
-"""How much the pipe is made to hold once a read comes back full: the program then waits for us less often."""
+"""How much the pipe is made to hold in the middle of a long line: the program then waits for us less often. Short lines
+come faster through a small one, which stays in a processor's cache (a tenth to a fifth of the time)."""
 
 SILENCE = 0.2
 """Seconds without output after the exit that end the stream although a grandchild still holds the pipe.
@@ -214,9 +215,9 @@ class OutputPipe:
         self._size = READ_BYTES if len(data) >= (size if size < READ_BYTES else READ_BYTES // 8) else WAITING_BYTES
         if len(data) >= READ_BYTES and data.find(b"\n", 0, READ_BYTES) < 0:
             self._size = LONG_BYTES
-        if self._may_grow and len(data) >= READ_BYTES - FIRST_BYTES:
-            self._may_grow = False
-            _enlarge(self._end.fd)
+            if self._may_grow:
+                self._may_grow = False
+                _enlarge(self._end.fd)
         return data
 
     def _drain(self) -> bytes:

@@ -27,7 +27,7 @@ FIRST_DOUBT, LITTLE_DOUBT, MUCH_DOUBT = 32, 3, 512
 descriptors and the time of some five calls), and later. They double each time it has been in vain."""
 
 _FAST_BYTES = WAITING_BYTES  # at least, of a chunk that another one is likely to follow at once
-_MOST_BYTES = 8 * READ_BYTES  # of output that are handed over together if they come so fast
+_MOST_BYTES = 16 * READ_BYTES  # of output that are handed over together if they come so fast
 
 _LONE = {kind: b'{"type":"%b",' % kind.encode() for kind in ("control_response", "control_request")}
 _NEXT_DELTA = b"\n" + DELTA
