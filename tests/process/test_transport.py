@@ -244,7 +244,7 @@ def test_what_the_program_left_is_read_after_the_limit(monkeypatch: pytest.Monke
     ids=["short lines", "a long line"],
 )
 def test_pipe_grows_in_a_long_line(text: str, capacity: int, sizes: list[int]) -> None:
-    """In the middle of a long line a program need not wait for us at every 64 KiB; for short ones the pipe stays small."""
+    """In a long line a program need not wait for us at every 64 KiB; for short ones the pipe stays small."""
     code = (
         "import fcntl, os\n"
         f"for _ in range(2): os.write(1, b'{text}' * 16384); os.write(2, b'.'); os.read(0, 1)\n"
