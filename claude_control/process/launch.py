@@ -12,11 +12,6 @@ __all__ = ["OwnThread", "launch", "uninterrupted"]
 
 T = TypeVar("T")
 
-TURN_PATIENCE = 0.25
-"""Seconds for which a start waits for others to be through, which takes less than a millisecond each."""
-
-_turn = threading.Lock()  # held by the thread of ours that starts a program
-
 
 class OwnThread(threading.Thread):
     """A thread that no Ctrl-C or asynchronous exception strikes: no user knows of it."""
@@ -53,21 +48,6 @@ def launch(
     return process.pid
 
 
-def _take_turn() -> threading.Lock:
-    """Wait until no other thread of ours starts a program, for a moment at the most; returns a lock that is held.
-
-    To start several at a time gains nothing, for the interpreter's lock is held in the fork; but threads that vie for
-    that lock change at every system call. With 16 that open sessions it was 33 times for each, and is 15: an eighth of
-    the time.
-    """
-    global _turn
-    turn = _turn
-    if not turn.acquire(timeout=TURN_PATIENCE):  # one hangs, or this child was forked in the middle of one
-        turn = _turn = threading.Lock()
-        turn.acquire()
-    return turn
-
-
 def uninterrupted(make: Callable[[], T], undo: Callable[[T], None]) -> T:
     """Return `make()`, called where no Ctrl-C or asynchronous exception lands: here, or else in the watch thread.
 
@@ -76,11 +56,7 @@ def uninterrupted(make: Callable[[], T], undo: Callable[[T], None]) -> T:
     it last.
     """
     if isinstance(threading.current_thread(), OwnThread):
-        turn = _take_turn()
-        try:
-            return make()
-        finally:
-            turn.release()
+        return make()
     birth = _Birth(make, undo)
     try:
         watch.call_later(0, birth.run)

@@ -174,15 +174,15 @@ def cut(block: bytes, kinds: Mapping[bytes, int], whole: int = 0) -> Iterator[tu
     others = [*file, b""] if block.endswith(b"\n") else [*file]
     starts = [0, *accumulate(map(len, others), initial=first)]
     starts[-1] += 1  # as if another line came
-    alike: dict[bytes, list[bool]] = {}  # which lines begin so; of the first one nobody asks
+    alike: dict[bytes, bytes] = {}  # which lines begin so; of the first one nobody asks
     at = 0
     while at <= len(others):
         start, stop = starts[at], at + 1
         begin = next((begin for begin in kinds if block.startswith(begin, start)), None)
         if begin is not None:
             if begin not in alike:
-                alike[begin] = [True, *map(bytes.startswith, others, repeat(begin)), False]
-            stop = bisect_right(starts, start + kinds[begin], stop, alike[begin].index(False, stop))
+                alike[begin] = bytes((True, *map(bytes.startswith, others, repeat(begin)), False))
+            stop = bisect_right(starts, start + kinds[begin], stop, alike[begin].index(0, stop))
         yield begin, block[start : starts[stop] - 1], stop - at
         at = stop
 

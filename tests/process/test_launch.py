@@ -1,15 +1,12 @@
 """A start that is interrupted or fails leaves nothing behind."""
 
-import os
 import signal
 import threading
-import time
-from collections.abc import Callable
 from types import FrameType
 
 import pytest
 
-from claude_control.process.launch import TURN_PATIENCE, OwnThread, uninterrupted
+from claude_control.process.launch import OwnThread, uninterrupted
 
 
 class Interrupted(Exception):
@@ -31,54 +28,6 @@ def test_own_threads_make_it_themselves() -> None:
     thread.start()
     thread.join(10)
     assert made == ["ours"]
-
-
-def own(function: Callable[[], object]) -> OwnThread:
-    """Run `uninterrupted(function)` in a thread of ours."""
-    thread = OwnThread(target=lambda: uninterrupted(function, lambda made: None), daemon=True)
-    thread.start()
-    return thread
-
-
-def test_own_threads_start_one_program_at_a_time() -> None:
-    """However many threads of ours start programs, each waits for the one before."""
-    at_work, together = threading.Lock(), list[bool]()
-
-    def make() -> None:
-        alone = at_work.acquire(blocking=False)
-        together.append(not alone)
-        for _ in range(100):
-            os.stat(os.curdir)  # lets go of the interpreter, so that another one would begin
-        if alone:
-            at_work.release()
-
-    for thread in [own(make) for _ in range(32)]:
-        thread.join(10)
-    assert together == [False] * 32
-
-
-def test_start_that_hangs_holds_nobody_up() -> None:
-    """Who comes behind a start that hangs waits for a moment, and those who come later do not."""
-    hangs, go = threading.Event(), threading.Event()
-
-    def hang() -> None:
-        hangs.set()
-        assert go.wait(20)
-
-    hanging = own(hang)
-    try:
-        assert hangs.wait(10)
-        began = time.monotonic()
-        own(lambda: None).join(10)
-        assert time.monotonic() - began >= TURN_PATIENCE
-        began = time.monotonic()
-        for _ in range(20):
-            own(lambda: None).join(10)
-        assert time.monotonic() - began < 10 * TURN_PATIENCE
-    finally:
-        go.set()
-        hanging.join(10)
-    assert not hanging.is_alive()
 
 
 def test_error_is_handed_over() -> None:

@@ -295,6 +295,7 @@ def test_kept_line_that_cannot_be_written_ends_its_request(
     late: list[Any] = []
 
     def is_kept() -> bool:
+        (cli.directory / "gates" / "go").unlink(missing_ok=True)
         session = open_scripted(cli, exit_grace=0.1)
         ticking(session)
         slow = session.submit(requests.GetSettings())
