@@ -31,9 +31,13 @@ class StreamEvent(Message):
     @property
     def text(self) -> str:
         """The text of a text delta; "" for every other event."""
+        raw = self.raw
         try:
-            delta = (self.raw["event"] if self.raw else self.event)["delta"]  # `event` is not read for this alone
-            text = delta["text"] if delta["type"] == "text_delta" else ""
+            delta = (raw["event"] if raw else self.event)["delta"]  # `event` is not read for this alone
+            if delta["type"] == "text_delta":
+                text = delta["text"]
+                if text.__class__ is str:
+                    return text
         except (KeyError, TypeError):  # another event, or nothing like one
-            return ""
-        return text if text.__class__ is str else ""
+            pass
+        return ""
