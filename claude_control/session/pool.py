@@ -72,7 +72,7 @@ class CallbackPool:
         self._name = name
         self._release = release  # writes what was kept because more `follows`
         self._context = contextvars.copy_context()  # the opener's: what a web view bound shows in its callbacks
-        self._lock = threading.Lock()  # guards all below
+        self._lock = threading.Lock()  # guards all below, but for what the hot thread does when it takes a piece
         self._work: deque[Callable[[], None]] = deque()
         self._idle: list[_Worker] = []  # the last that came is woken first, so that the others can end
         self._threads: set[threading.Thread] = set()
@@ -214,7 +214,8 @@ class CallbackPool:
             self._release()
 
     def _next(self, worker: _Worker) -> Callable[[], None] | None:
-        # Most pieces are the hot thread's, with more behind them, and to take one is one step without the lock, too.
+        # Most pieces are the hot thread's, with more behind them. To take one is one step without the lock, too; what is
+        # noted before it are times and a number that others only estimate by.
         if self._hot is worker and self._work and self._lookout is not worker and not worker.took:
             self._hot_since = worker.since = time.monotonic()
             self._taken += 1

@@ -70,7 +70,6 @@ class Reader:
         self._control = control  # deals with any other control frame
         self._lost_control = lost_control
         self._kinds = {DELTA: PART_BYTES}  # how lines begin that are handed over as they came, and in runs of how much
-        self._begins = tuple(self._kinds)
         self._items: list[Item] = []  # not yet handed over
         self._fast = False  # whether the last chunk was a large one
         self._handed_over = 0  # of the bytes that were read
@@ -92,9 +91,11 @@ class Reader:
         self.long_lines = 0
 
     def hand_messages_over(self) -> None:
-        """Hand over whole messages of the model's as they came, too: if what the turn and the account note is all."""
+        """Hand over whole messages of the model's as they came, too, from now on.
+
+        For a program of which nothing follows from them but what their turn and the account note (2.1.332).
+        """
         self._kinds = {**self._kinds, MESSAGE: sys.maxsize}
-        self._begins = tuple(self._kinds)
 
     @property
     def flawed_lines(self) -> int:
@@ -272,9 +273,9 @@ class Reader:
 
     def _beginning_of(self, line: bytes) -> bytes | None:
         """Return what the line begins with if it is one to be handed over as it came."""
-        if not line.startswith(self._begins):
-            return None
-        return DELTA if line.startswith(DELTA) else MESSAGE
+        if line.startswith(DELTA):
+            return DELTA
+        return MESSAGE if line.startswith(MESSAGE) and MESSAGE in self._kinds else None
 
     def _read_part(self, begin: bytes | None, lines: bytes, count: int) -> None:
         """Read lines that begin like those that are handed over as they came, or one that does not."""

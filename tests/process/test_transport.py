@@ -252,9 +252,13 @@ def test_pipe_grows_in_a_long_line(text: str, capacity: int, sizes: list[int]) -
         f"os.write(1, b'{text}' * (held // 4)); os.write(2, b'%d.' % (held // 1024)); os.read(0, 1)"
     )
     told: list[bytes] = []
+
+    def has_written(times: int) -> bool:
+        return b"".join(told).count(b".") == times
+
     with running(python(code), on_stderr=told.append) as transport:
         for number, expected in enumerate([[16, 48], [64], sizes], 1):
-            wait_until(lambda number=number: b"".join(told).count(b".") == number)  # type: ignore[misc]
+            wait_until(functools.partial(has_written, number))
             assert [len(transport.read()) // 1024 for _ in expected] == expected
             transport.write(b".")
     assert b"".join(told) == b"..%d." % capacity
