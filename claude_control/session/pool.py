@@ -214,8 +214,8 @@ class CallbackPool:
             self._release()
 
     def _next(self, worker: _Worker) -> Callable[[], None] | None:
-        # Most pieces are the hot thread's, with more behind them. To take one is one step without the lock, too, and what
-        # is noted before it others only estimate by.
+        # Most pieces are the hot thread's, with more behind them. To take one is one step without the lock, too,
+        # and others only estimate by what is noted before it.
         if self._hot is worker and self._work and self._lookout is not worker and not worker.took:
             self._hot_since = worker.since = time.monotonic()
             self._taken += 1
