@@ -90,6 +90,8 @@ class Connection:
         self.has_closer = False
         """Whether somebody closes it or has closed it; not if Ctrl-C has struck whoever began."""
         self._ended = Latch()
+        self.left = Latch()
+        """Set when the thread that has made the connection has read to the end, and leaves it."""
 
         self.gate = Gate(allow_bypass=options.allow_bypass, find_version=find_version)
         self.facts = SessionFacts(self.gate, session_id)
@@ -260,7 +262,7 @@ class Connection:
     def settle(self, threads: Deadline, callbacks: Deadline) -> None:
         """End the threads, once the program is gone: ours until `threads`, those of callbacks until `callbacks`."""
         if self._thread is not threading.current_thread():
-            self._thread.join(threads.remaining())
+            wait_event(self.left, threads)
         if not self._ended.is_set():  # else the reader has told everybody
             self.end_closed()
         self.pool.close()

@@ -1,28 +1,29 @@
 """The program's answer to the handshake, kept small."""
 
-import marshal
-
+from claude_control.wire.framing import Decoder
 from claude_control.wire.requests import Initialize, InitializeReply
 
 __all__ = ["Greeting"]
 
 
 class Greeting:
-    """What the program said of itself at the start; decoded when it is asked for.
+    """What the program said of itself at the start; decoded again when it is asked for.
 
     Decoded it would be the largest thing that a session holds, and hardly anybody looks at it: 8 KiB of JSON become 32
-    KiB of objects. As bytes of `marshal`, which keeps every value exactly, it takes 6.
+    KiB of objects.
     """
 
-    __slots__ = ("_payload", "_reply", "capabilities")
+    __slots__ = ("_line", "_reply", "capabilities")
 
-    def __init__(self, reply: InitializeReply) -> None:
+    def __init__(self, reply: InitializeReply, line: bytes) -> None:
         self.capabilities = reply.capabilities
-        self._payload = marshal.dumps(reply.raw)
+        self._line = line  # as it came
         self._reply: InitializeReply | None = None
 
     def read(self) -> InitializeReply:
         """Return it."""
         if self._reply is None:
-            self._reply = Initialize().reply(marshal.loads(self._payload))
+            frame = Decoder().decode(self._line)
+            assert frame is not None  # it was read before
+            self._reply = Initialize().reply(frame["response"].get("response") or {})
         return self._reply

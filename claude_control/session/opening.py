@@ -19,7 +19,7 @@ from claude_control.errors import (
     SpawnError,
 )
 from claude_control.options import Options
-from claude_control.process import orphans
+from claude_control.process import orphans, workers
 from claude_control.process.command import (
     build_command,
     check_supported,
@@ -88,14 +88,13 @@ class Opening:
         on_start: Callable[[Connection], None],
     ) -> None:
         """Begin; `on_start` gets the connection as soon as there is one."""
-        thread = None
+        taken: list[object] = []
         try:
             marker = orphans.new_marker()
             context = contextvars.copy_context()  # callbacks see the opener's context variables
             start = partial(_start, options, marker, session_id, session, on_start, answered=self._answered)
             self._work = partial(context.run, start)
-            thread = OwnThread(target=self._run, name=f"claude-{marker[:8]}-reader", daemon=True)
-            thread.start()
+            workers.start(self._run, f"claude-{marker[:8]}-reader", taken)
         except RuntimeError as error:  # the interpreter is shutting down, or the system has no more threads
             text = f"cannot start the program: no thread can be started ({error}); raise `ulimit -u`, or end some"
             self._error = SpawnError(text)
@@ -103,7 +102,7 @@ class Opening:
             self._answered.release()
         except BaseException:  # struck from outside
             self._work = None  # a thread that has not taken it by now finds nothing to do
-            if thread is None or thread.ident is None:
+            if not taken:
                 self.begun.set()
             raise
 
@@ -123,18 +122,25 @@ class Opening:
         handshake, self._handshake = self._handshake, None  # the answer is large
         assert self.connection is not None and handshake is not None
         try:
-            return self.connection, Greeting(_shake_hands(self.connection, handshake))
+            reply = _shake_hands(self.connection, handshake)
+            line = self.connection.reader.first_answer
+            assert line is not None  # for this was the first request
+            return self.connection, Greeting(reply, line)
         except Exception:
             _abandon_apart(self.connection)
             raise
 
     def _run(self) -> None:
         self._begin()  # keeps nothing of the user's while the thread reads
-        if self.connection is not None:
+        connection = self.connection
+        if connection is not None:
             try:
-                _guard(self.connection)
+                try:
+                    _guard(connection)
+                finally:
+                    connection.read()
             finally:
-                self.connection.read()
+                connection.left.set()
 
     def _begin(self) -> None:
         work, self._work = self._work, None

