@@ -56,7 +56,8 @@ FIRST_WAIT = 0.1
 
 _METHODS = ("read", "write", "end_input", "wait", "terminate", "kill")  # what every transport has
 
-Initialize().reply({})  # compiles what reads it here, and not while the first open() waits
+for _name in ("program", "capabilities"):  # makes what reads them here, and not while the first open() waits
+    getattr(Initialize().reply({}), _name)
 
 
 class Opening:

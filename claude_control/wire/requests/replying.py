@@ -68,7 +68,7 @@ def reply_reader(record: Any) -> tuple[Check, Callable[[Any], Any], Callable[[An
     """
     names: dict[str, Any] = {"wrong": _wrong}
     lines = ["if raw.__class__ is not dict: raise wrong(place, name, dict, raw)"]
-    for field in records.fields(record):
+    for field in _fields(record).values():
         kind = _kind_of(field)
         if kind.check is not None:
             names[f"check_{field.name}"] = kind.member_check or kind.check
@@ -96,11 +96,11 @@ def _field_check(name: str, key: str, other: str, kind: _Kind) -> Iterator[str]:
 @functools.cache
 def _field_reader(record: Any, name: str) -> Callable[[dict[str, Any]], Any]:
     """Return what reads a field of a record from its `raw`; raises AttributeError if it has no such field."""
-    found = [field for field in records.fields(record) if field.name == name and wire_name(record, name) != WHOLE]
-    if not found:
+    field = _fields(record).get(name)
+    if field is None or wire_name(record, name) == WHOLE:
         raise AttributeError(f"{record.__name__!r} object has no attribute {name!r}")
-    default, (key, other) = found[0].default, _keys(record, name)
-    kind = _kind_of(found[0])
+    default, (key, other) = field.default, _keys(record, name)
+    kind = _kind_of(field)
     fits, convert = kind.fits, kind.read
 
     def read(raw: dict[str, Any]) -> Any:
@@ -110,6 +110,12 @@ def _field_reader(record: Any, name: str) -> Callable[[dict[str, Any]], Any]:
         return convert(value)
 
     return read
+
+
+@functools.cache
+def _fields(record: Any) -> "dict[str, attrs.Attribute[Any]]":
+    """Return the fields of a record by name; to find them takes as long as some control calls."""
+    return {field.name: field for field in records.fields(record)}
 
 
 _FACTORY: Any = attrs.Factory  # the stubs show the class as a function
