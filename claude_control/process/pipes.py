@@ -250,11 +250,12 @@ class OutputPipe:
 class InputPipe:
     """The end into which we write what a program reads from stdin. One thread writes at a time, any thread closes."""
 
-    __slots__ = ("_busy", "_end", "_ended", "_exited", "_poll")
+    __slots__ = ("_busy", "_end", "_ended", "_exited", "_may_grow", "_poll")
 
     def __init__(self, end: Descriptor) -> None:
         os.set_blocking(end.fd, False)
         self._end = end
+        self._may_grow = True
         # Held while the descriptor is used: its number is never reused under a writer. Reentrant, because a signal
         # handler may close the session in the very thread that is inside.
         self._busy = threading.RLock()
@@ -326,7 +327,11 @@ class InputPipe:
         try:
             return write_quietly(self._end.fd, data)
         except BlockingIOError:
-            return 0
+            if not self._may_grow:
+                return 0
+            self._may_grow = False
+            _enlarge(self._end.fd)
+            return self._push(data)
 
 
 def write_quietly(fd: int, data: bytes | memoryview) -> int:

@@ -79,7 +79,7 @@ class CallbackPool:
         self._hot: _Worker | None = None  # who took the last piece, or was woken for it; None once it is idle
         self._hot_since = 0.0
         self._lookout: _Worker | None = None
-        self._looked = 0.0  # when the lookout has looked last; 0 when it leaves
+        self._looked = 0.0  # when the lookout has looked last, or was called; 0 when it leaves
         self._expected: threading.Thread | None = None  # who has read a request by itself
         self.door: Door | None = None
         """Where a thread without work may wait for the program's requests."""
@@ -173,13 +173,14 @@ class CallbackPool:
 
     def _post_lookout(self) -> None:
         if self._idle:
-            self._lookout = self._idle.pop()
+            self._lookout, self._looked = self._idle.pop(), time.monotonic()
             self._wake(self._lookout)
             return
         self._lookout = worker = _Worker()  # first, because the thread looks whether it is this
         posted = False
         try:
             posted = self._start(worker)
+            self._looked = time.monotonic() if posted else 0.0
         finally:  # Ctrl-C may strike in there
             if not posted:
                 self._lookout = None

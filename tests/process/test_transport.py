@@ -264,6 +264,16 @@ def test_pipe_grows_in_a_long_line(text: str, capacity: int, sizes: list[int]) -
     assert b"".join(told) == b"..%d." % capacity
 
 
+def test_input_grows_when_it_is_full() -> None:
+    """A program that does not read for a while takes 1 MiB of lines before a write has to wait for it."""
+    line = b"x" * 1023 + b"\n"
+    with running(sh("sleep 60")) as transport:
+        taken = 0
+        while transport.try_write(line):
+            taken += len(line)
+    assert taken == pipes.PIPE_BYTES
+
+
 def test_first_read_takes_the_whole_answer() -> None:
     """What the program answers first comes in one read; after that a read that may wait asks for little."""
     told: list[bytes] = []

@@ -134,6 +134,20 @@ def test_functions_that_return_at_once_share_a_thread(pool: CallbackPool, monkey
     assert len(running()) <= 2
 
 
+def test_lookout_is_counted_on_from_when_it_is_called(pool: CallbackPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a brisk function says is kept for the next one's before the lookout has had its turn to run."""
+    gate, over, said = threading.Event(), threading.Event(), list[bool]()
+    look_out = pool._look_out
+    monkeypatch.setattr(pool_module, "LATE", 60.0)
+    monkeypatch.setattr(pool, "_look_out", lambda worker: gate.wait(10) and look_out(worker))
+    try:
+        pool.submit(lambda: said.append(pool.follows()), *[lambda: None] * 5, over.set)
+        assert over.wait(10)
+    finally:
+        gate.set()
+    assert said == [True]
+
+
 def test_blocked_function_holds_up_nobody(pool: CallbackPool) -> None:
     """What was left to a brisk thread gets another one soon, if that thread then blocks, however often it happens."""
     gate, ran = Gate(), threading.Semaphore(0)
