@@ -1,6 +1,5 @@
 """Our ends of a program's pipes: a reader that sees the exit, a writer that never hangs on a dead program."""
 
-import contextlib
 import errno
 import os
 import select
@@ -15,6 +14,7 @@ from operator import attrgetter
 
 from claude_control.deadline import Latch
 from claude_control.process import forks
+from claude_control.process.capacity import capacity, enlarge
 from claude_control.process.descriptors import Descriptor
 from claude_control.process.standby import Standby, open_standby
 
@@ -34,10 +34,6 @@ WAITING_BYTES = 4 * 1024
 FIRST_BYTES = 16 * 1024
 """How much is read at first: the answer to the handshake, of some 8 KiB, comes whole then."""
 
-PIPE_BYTES = 1024 * 1024
-"""How much the pipe is made to hold in the middle of a long line: the program then waits for us less often. Short lines
-come faster through a small one, which stays in a processor's cache (a tenth to a fifth of the time)."""
-
 SILENCE = 0.2
 """Seconds without output after the exit that end the stream although a grandchild still holds the pipe.
 
@@ -52,8 +48,6 @@ PIPE_BUF = select.PIPE_BUF if hasattr(select, "PIPE_BUF") else 512
 
 _EXIT_SLICE = 0.25  # seconds between looks at the exit where a reader cannot be woken (macOS)
 _ROOM_SLICE = 0.01  # seconds a writer waits for room at a stretch; bounds how long `close` waits for a blocked writer
-_F_SETPIPE_SZ, _F_GETPIPE_SZ = 1031, 1032  # Linux; fcntl lacks the names where Python was built on an old system
-_USUAL_BYTES = 64 * 1024  # what a pipe holds where it cannot be asked
 _SIGPIPE, _DEFAULT = int(signal.SIGPIPE), int(signal.SIG_DFL)  # an enum's members take longer to look up
 _WAKE = b"\0"  # stands in no line of JSON
 _wakes: bool | None = None  # whether a reader can be woken, once that is known
@@ -217,14 +211,14 @@ class OutputPipe:
             self._size = LONG_BYTES
             if self._may_grow:
                 self._may_grow = False
-                _enlarge(self._end.fd)
+                enlarge(self._end.fd)
         return data
 
     def _drain(self) -> bytes:
         """Return some of what is left, waiting a little for it; b"" at the end."""
         if self._drain_until is None:
             self._drain_until = time.monotonic() + DRAIN_LIMIT
-            self._drain_bytes = _capacity(self._end.fd)
+            self._drain_bytes = capacity(self._end.fd)
         while True:
             left = self._drain_until - time.monotonic()
             # What the program itself left is no more than the pipe holds: that much is read however slow the reader is.
@@ -329,8 +323,8 @@ class InputPipe:
         except BlockingIOError:
             if not self._may_grow:
                 return 0
-            self._may_grow = False
-            _enlarge(self._end.fd)
+            self._may_grow = False  # before the other one: it may not be allowed
+            enlarge(self._end.fd)
             return self._push(data)
 
 
@@ -385,21 +379,3 @@ def _put_byte(fd: int) -> bool | None:
     except OSError as error:
         return None if error.errno in (errno.EMFILE, errno.ENFILE) else False
     return True
-
-
-def _enlarge(fd: int) -> None:
-    """Let a pipe hold more, if the system allows it, which limits all pipes of a user together."""
-    import fcntl
-
-    with contextlib.suppress(OSError):
-        fcntl.fcntl(fd, _F_SETPIPE_SZ, PIPE_BYTES)
-
-
-def _capacity(fd: int) -> int:
-    """Bytes that a pipe holds."""
-    import fcntl
-
-    try:
-        return fcntl.fcntl(fd, _F_GETPIPE_SZ)
-    except OSError:  # not Linux
-        return _USUAL_BYTES

@@ -4,13 +4,15 @@ To start a thread, and above all to end it with its stack, takes a quarter of th
 """
 
 import contextlib
+import contextvars
 import os
-import sys
+import threading
 from collections import deque
 from collections.abc import Callable
 from operator import attrgetter
 from queue import Empty, SimpleQueue
 
+from claude_control.deadline import Deadline
 from claude_control.process.launch import OwnThread
 
 __all__ = ["KEEP_ALIVE", "dismiss", "start"]
@@ -20,8 +22,9 @@ KEEP_ALIVE = 0.2
 
 _NAME = "claude-spare"
 _DISMISS_PATIENCE = 1.0  # seconds that `dismiss` waits for threads that end in microseconds unless they are starved
+_LOOK = 0.01  # seconds between two looks whether such a one has been given something to do after all
 
-_Task = tuple[Callable[[], object], str, list[object]]  # what to do, the thread's name for it, and `taken` of `start`
+_Task = tuple[Callable[[], bool], str, list[object]]  # what to do, the thread's name for it, and `taken` of `start`
 
 
 class _Worker(OwnThread):
@@ -38,15 +41,17 @@ class _Worker(OwnThread):
             function, self.name, taken = task
             taken.append(self)
             del task, taken  # what was a session's is kept by nobody when it is over
-            function()
+            may_stay = contextvars.Context().run(function)
             del function
+            if not may_stay:
+                return
             self.name = _NAME
             task = self._next()
 
     def _next(self) -> _Task | None:
         """Wait a moment for something else to do."""
-        _spare.append(self)
         with contextlib.suppress(Empty):
+            _spare.append(self)
             return self.tasks.get(timeout=KEEP_ALIVE)
         try:
             _spare.remove(self)
@@ -58,36 +63,39 @@ class _Worker(OwnThread):
 _spare: deque[_Worker] = deque()  # that wait; the one that came last, whose stack is in the cache, is taken first
 
 
-def start(function: Callable[[], object], name: str, taken: list[object]) -> None:
+def start(function: Callable[[], bool], name: str, taken: list[object]) -> None:
     """Have a thread of this name do something, which must not raise; it puts something into `taken` when it begins.
 
-    Raises RuntimeError as `threading.Thread.start`. Who is struck from outside in here does not know whether it was
-    begun unless that list says so; it may still be.
+    The function returns whether its thread may be used once more. Raises RuntimeError as `threading.Thread.start`. Who
+    is struck from outside in here does not know whether it was begun unless that list says so; it may still be.
     """
     task = (function, name, taken)
-    if not _hire(task):
+    # Not when the interpreter ends: such a thread could not start the others that a session needs. And not from one of
+    # them, where a finalizer may run that would have to wait for itself.
+    may_hire = threading.main_thread().is_alive() and not isinstance(threading.current_thread(), _Worker)
+    if not (may_hire and _hire(task)):
         _Worker(task).start()
 
 
 def _hire(task: _Task | None) -> bool:
     """Give a task to a thread that waits for one, in one step, in C: a strike finds this undone or done."""
     done: list[None] = []
-    if not sys.is_finalizing():  # then such a thread would not come to it
-        with contextlib.suppress(IndexError):
-            done.extend(map(SimpleQueue.put, map(attrgetter("tasks"), map(deque.pop, (_spare,))), (task,)))
+    if not _spare:
+        return False
+    with contextlib.suppress(IndexError):
+        done.extend(map(SimpleQueue.put, map(attrgetter("tasks"), map(deque.pop, (_spare,))), (task,)))
     return bool(done)
 
 
 def dismiss() -> None:
     """End the threads that only wait; they would end by themselves a little later."""
-    ending = tuple(_spare)
+    ending, deadline = tuple(_spare), Deadline(_DISMISS_PATIENCE)
     while _hire(None):
         pass
     for thread in ending:
-        if thread.name == _NAME:  # else it was given something to do meanwhile
-            thread.join(_DISMISS_PATIENCE)
+        while thread.is_alive() and thread.name == _NAME and not deadline.expired():
+            thread.join(_LOOK)
 
 
 if hasattr(os, "register_at_fork"):
-    # The child has none of them, and the parent is to fork with as few threads as it can.
-    os.register_at_fork(before=dismiss, after_in_child=_spare.clear)
+    os.register_at_fork(after_in_child=_spare.clear)  # the child has none of them

@@ -181,12 +181,14 @@ class Calls:
     ) -> PendingReply[T]:
         """Send the first request, which nothing is checked for, from the thread that then reads; `finish()` waits.
 
-        At the end of the request `waiter` is let go of. `lost` is told when it cannot be written: what the program's
-        end was is not known before something is read.
+        Its answer is kept as it comes, and `waiter` is let go of at the end of the request. `lost` is told when it
+        cannot be written: what the program's end was is not known before something is read.
         """
         reply = PendingReply(self, request)
         reply.release_too(waiter)
         self.pending.register(reply)
+        if self.reader is not None:
+            self.reader.kept_id = reply.request_id
         try:
             line = envelope.request(reply.request_id, envelope.rest_of_request(encode_body(request)))
             reply._ticket = self._writer.put(line, on_error=lost)

@@ -124,14 +124,15 @@ class Opening:
         assert self.connection is not None and handshake is not None
         try:
             reply = _shake_hands(self.connection, handshake)
-            line = self.connection.reader.first_answer
-            assert line is not None  # for this was the first request
+            line = self.connection.reader.kept_answer
+            assert line is not None  # or there would be no reply
             return self.connection, Greeting(reply, line)
         except Exception:
             _abandon_apart(self.connection)
             raise
 
-    def _run(self) -> None:
+    def _run(self) -> bool:
+        """Start the program and read; returns whether this thread may be used for another one."""
         self._begin()  # keeps nothing of the user's while the thread reads
         connection = self.connection
         if connection is not None:
@@ -142,6 +143,7 @@ class Opening:
                     connection.read()
             finally:
                 connection.left.set()
+        return connection is None or connection.options.spawn is None  # else it may have left something of its own
 
     def _begin(self) -> None:
         work, self._work = self._work, None
@@ -200,6 +202,7 @@ def _start(
         connection = _connect(options, marker, session_id, session, undo)
         living.add(connection)
         undo.callback(_abandon, connection)
+        undo.callback(connection.left.set)  # for who closes it meanwhile
         on_start(connection)
         # At once, so that the program finds it when it looks for input: to wake a sleeping one would take longer.
         handshake = connection.calls.send_first(_initialize(options), answered, connection.line_lost)

@@ -182,9 +182,6 @@ class PendingReplies:
         """How many requests were made, refused ones among them."""
         return sys.maxsize - length_hint(self._numbers)
 
-    def __contains__(self, request_id: object) -> bool:
-        return request_id in self._waiting
-
     def __len__(self) -> int:
         return len(self._waiting)
 

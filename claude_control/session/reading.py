@@ -85,8 +85,10 @@ class Reader:
         self._doubt = FIRST_DOUBT  # how many of them are too few to stand by
         self._stood = False  # whether it was waited so for the last chunk
         self._read_by_others = self._read_before = 0  # lines: in all, and when that was looked at last
-        self.first_answer: bytes | None = None
-        """The line that answers our first request, which is made alone; None as long as none has come."""
+        self.kept_id: str | None = None
+        """The request whose answer is to be kept as it comes, until then."""
+        self.kept_answer: bytes | None = None
+        """The line that has answered it."""
         self.standby: Standby | None = None
         """Where others may read while the reader stands by; None as long as it has never done so."""
         self.bytes_read = 0
@@ -182,7 +184,7 @@ class Reader:
             # Where threads vie for the interpreter, those who wait come too late, and it was done in vain.
             vain, self._read_before = self._read_by_others == self._read_before, self._read_by_others
             self._calm, self._doubt = (0, min(2 * self._doubt, MUCH_DOUBT)) if vain else (self._calm, LITTLE_DOUBT)
-        if self._calm > self._doubt and isinstance(self._transport, SubprocessTransport):
+        if self._calm > self._doubt and self.kept_id is None and isinstance(self._transport, SubprocessTransport):
             self._stood, self.wanted = True, False
             self.standby = self._transport.stand_by(self._look)
 
@@ -243,7 +245,7 @@ class Reader:
         That takes a quarter of the time less than line by line.
         """
         kind = next((kind for kind, begin in _LONE.items() if block.startswith(begin)), "")
-        if not kind or self.first_answer is None:
+        if not kind or self.kept_id is not None:
             return False
         ends = block.count(b"\n", whole)
         if block.count(b"\n" + _LONE[kind], whole) < ends:
@@ -300,8 +302,8 @@ class Reader:
         else:
             if self._items:
                 self._hand_over()
-            if self.first_answer is None and frame["type"] == "control_response":
-                self.first_answer = line if envelope.answered(frame) in self._pending else None  # for who is told next
+            if self.kept_id is not None and envelope.answered(frame) == self.kept_id:
+                self.kept_id, self.kept_answer = None, line  # before anybody is told
             if not self._did_control(frame):
                 self._items += self._bad_line(line)
 

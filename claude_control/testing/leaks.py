@@ -34,10 +34,14 @@ def _open_entries() -> Iterable[object]:
 
 
 def _end_what_lingers() -> None:
-    """End what only waits for the next session; it would end by itself a little later."""
+    """End the watchdog if it only waits for the next session; it would end by itself a little later."""
     orphans = sys.modules.get("claude_control.process.orphans")
     if orphans is not None:
         orphans.end_idle()
+
+
+def _dismiss_workers() -> None:
+    """End the threads that wait for the next session: such a one would not be noticed later, where it is left in it."""
     workers = sys.modules.get("claude_control.process.workers")
     if workers is not None:
         workers.dismiss()
@@ -66,6 +70,7 @@ def add_probe(name: str, probe: Callable[[], Iterable[object]]) -> None:
 
 def snapshot() -> Snapshot:
     """Return what there is now."""
+    _dismiss_workers()
     return Snapshot(
         threads=frozenset(t for t in threading.enumerate() if t.name.startswith(_THREAD_PREFIX)),
         descriptors=_descriptors(),

@@ -17,6 +17,7 @@ import pytest
 
 from claude_control.errors import SpawnError
 from claude_control.process import pipes
+from claude_control.process.capacity import PIPE_BYTES
 from claude_control.process.exits import Exit
 from claude_control.process.launch import OwnThread
 from claude_control.process.transport import SubprocessTransport, Transport
@@ -271,7 +272,7 @@ def test_input_grows_when_it_is_full() -> None:
         taken = 0
         while transport.try_write(line):
             taken += len(line)
-    assert taken == pipes.PIPE_BYTES
+    assert taken == PIPE_BYTES
 
 
 def test_first_read_takes_the_whole_answer() -> None:

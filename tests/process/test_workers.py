@@ -1,14 +1,14 @@
 """A thread that is done waits a moment for something else to do, and what is begun is done by one of them, once."""
 
+import contextvars
 import gc
 import os
 import signal
-import sys
 import threading
-import warnings
 import weakref
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -42,9 +42,10 @@ def done_in(name: str) -> tuple[threading.Thread, str]:
     found: list[tuple[threading.Thread, str]] = []
     over = threading.Event()
 
-    def task() -> None:
+    def task() -> bool:
         found.append((threading.current_thread(), threading.current_thread().name))
         over.set()
+        return True
 
     workers.start(task, name, [])
     assert over.wait(10)
@@ -63,9 +64,9 @@ def test_things_at_the_same_time_have_a_thread_each() -> None:
     threads: list[threading.Thread] = []
     gate = threading.Barrier(4)
 
-    def task() -> None:
+    def task() -> bool:
         threads.append(threading.current_thread())
-        gate.wait(10)
+        return bool(gate.wait(10)) or True
 
     for number in range(3):
         workers.start(task, f"claude-{number}", [])
@@ -85,9 +86,10 @@ def test_dismissed_threads_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "KEEP_ALIVE", 60.0)
     gate, over, busy = threading.Event(), threading.Event(), list[object]()
 
-    def task() -> None:
+    def task() -> bool:
         gate.wait(10)
         over.set()
+        return True
 
     workers.start(task, "claude-a", busy)
     idle, _ = done_in("claude-b")
@@ -104,8 +106,8 @@ def test_thread_keeps_nothing_of_what_it_did(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(workers, "KEEP_ALIVE", 60.0)
 
     class Thing:
-        def __call__(self) -> None:
-            pass
+        def __call__(self) -> bool:
+            return True
 
     thing = Thing()
     gone = weakref.ref(thing)
@@ -124,7 +126,7 @@ def test_thread_that_is_wanted_when_its_time_is_up_comes(monkeypatch: pytest.Mon
         def remove(self, worker: Any) -> None:
             super().remove(worker)
             if not over.is_set():
-                worker.tasks.put((over.set, "claude-b", []))
+                worker.tasks.put((lambda: bool(over.set()) or True, "claude-b", []))  # type: ignore[func-returns-value]
                 raise ValueError
 
     monkeypatch.setattr(workers, "KEEP_ALIVE", 0.0)
@@ -134,12 +136,13 @@ def test_thread_that_is_wanted_when_its_time_is_up_comes(monkeypatch: pytest.Mon
     wait_until(lambda: not thread.is_alive())
 
 
-def test_start_begins_nothing_at_shutdown_that_would_not_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the interpreter ends, a thread that waits is given nothing: it would not come to it."""
+def test_thread_that_waits_is_given_nothing_at_shutdown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the interpreter ends, that could start no other thread that is needed for it, and wait for ever."""
     monkeypatch.setattr(workers, "KEEP_ALIVE", 60.0)
     thread, _ = done_in("claude-a")
     wait_until(spares)
-    monkeypatch.setattr(sys, "is_finalizing", lambda: True)
+    monkeypatch.setattr(threading, "main_thread", lambda: thread)
+    monkeypatch.setattr(thread, "is_alive", lambda: False)
     other, _ = done_in("claude-b")
     monkeypatch.undo()
     assert other is not thread
@@ -158,7 +161,12 @@ def test_struck_start_begins_it_once_or_not_at_all(monkeypatch: pytest.MonkeyPat
             wait_until(spares)
         taken: list[object] = []
         seen: list[bool] = []
-        was_struck = struck(lambda t=taken, s=seen: workers.start(lambda: s.append(bool(t)), "claude-b", t), number)  # type: ignore[misc]
+
+        def task(taken: list[object] = taken, seen: list[bool] = seen) -> bool:
+            seen.append(bool(taken))
+            return True
+
+        was_struck = struck(partial(workers.start, task, "claude-b", taken), number)
         done_in("claude-c")
         wait_until(all_have_ended)
         assert seen == [True] * len(taken)
@@ -167,17 +175,63 @@ def test_struck_start_begins_it_once_or_not_at_all(monkeypatch: pytest.MonkeyPat
     assert number > 5
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_forked_child_gives_nothing_to_threads_that_it_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parent forks without threads that wait, and in the child a new thread does what is to be done."""
+    """In the child a new thread does what is to be done, and in the parent the one that waits."""
     monkeypatch.setattr(workers, "KEEP_ALIVE", 60.0)
-    done_in("claude-a")
+    thread, _ = done_in("claude-a")
     wait_until(spares)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # from 3.12 on: of a fork beside other threads
-        pid = os.fork()
+    pid = os.fork()
     if pid == 0:
         signal.alarm(20)
         done_in("claude-b")
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
-    assert spares() == []
+    assert done_in("claude-c")[0] is thread
+
+
+def test_thread_does_no_more_if_it_must_not() -> None:
+    """A function may say that its thread is not to be used again, which then ends."""
+    threads: list[threading.Thread] = []
+
+    def task() -> bool:
+        threads.append(threading.current_thread())
+        return False
+
+    workers.start(task, "claude-a", [])
+    wait_until(lambda: threads and not threads[0].is_alive())
+    assert done_in("claude-b")[0] is not threads[0]
+
+
+def test_each_thing_has_a_context_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is bound to a context variable while a thread does one thing is not seen when it does the next."""
+    monkeypatch.setattr(workers, "KEEP_ALIVE", 60.0)
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+    seen: list[str] = []
+
+    def task() -> bool:
+        seen.append(variable.get())
+        variable.set("set")
+        return True
+
+    for number in range(1, 3):
+        workers.start(task, "claude-a", [])
+        wait_until(lambda number=number: len(seen) == number and spares())  # type: ignore[misc]
+    assert seen == ["unset", "unset"]
+
+
+def test_thread_that_starts_something_in_its_own_wait_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a finalizer starts in a thread that is about to wait is done by another one: it would wait for itself."""
+    over = threading.Event()
+
+    class Interrupted(deque[Any]):
+        def append(self, worker: Any) -> None:
+            super().append(worker)
+            if not over.is_set():
+                workers.start(lambda: bool(over.set()) or True, "claude-b", [])  # type: ignore[func-returns-value]
+                assert over.wait(10)
+
+    monkeypatch.setattr(workers, "_spare", Interrupted())
+    thread, _ = done_in("claude-a")
+    wait_until(lambda: not thread.is_alive())
+    assert over.is_set()

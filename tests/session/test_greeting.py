@@ -3,9 +3,14 @@
 import json
 from typing import Any
 
+from claude_control import HookMatcher
 from claude_control.session.greeting import Greeting
+from claude_control.testing.scripted_cli import ScriptedCLIFactory
+from claude_control.testing.steps import call_hook, default, on_request
 from claude_control.wire.framing import Decoder
 from claude_control.wire.requests import Initialize
+from claude_control.wire.requests.steering import SetPermissionMode
+from tests.session.conftest import OpenScripted
 
 ANSWER = {
     "commands": [{"name": "compact", "description": "a cut emoji: \ud83d", "argumentHint": ""}],
@@ -37,3 +42,21 @@ def test_greeting_is_what_the_program_said() -> None:
 def test_greeting_may_say_nothing() -> None:
     """A success without a payload, as programs write it that have nothing to say, is an answer without fields."""
     assert Greeting(Initialize().reply({}), line_of()).read().raw == {}
+
+
+def test_greeting_is_the_answer_to_initialize_whatever_else_is_asked_meanwhile(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
+) -> None:
+    """A callback may ask things of the program during the handshake, one by one or many: those answers come first."""
+    modes: list[str] = []
+
+    def hook(_input: object, _id: object, context: Any) -> None:
+        for _ in range(60):
+            modes.append(context.session.submit(SetPermissionMode("plan")).result(timeout=10).mode)
+
+    call = call_hook("InstructionsLoaded", {"hook_event_name": "InstructionsLoaded"})
+    cli = scripted_cli(reactions=[on_request("initialize", call, default(), times=1)])
+    session = open_scripted(cli, hooks={"InstructionsLoaded": [HookMatcher(hooks=[hook])]}, initialize_timeout=20)
+    assert modes == ["plan"] * 60
+    assert session.server_info.commands
+    assert session.capabilities.names

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from claude_control import Exit, InitializeError, Session, SpawnError
+from claude_control.process import workers
 from claude_control.process.transport import SubprocessTransport
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
+from tests.waiting import wait_until
 
 
 class Elsewhere:
@@ -111,3 +113,14 @@ def test_spawn_that_raises_is_told(scripted_cli: ScriptedCLIFactory) -> None:
 
     with pytest.raises(SpawnError, match="container"):
         Session(cli_path=scripted_cli().command, spawn=spawn).open()
+
+
+def test_thread_that_read_from_it_is_not_used_again(
+    scripted_cli: ScriptedCLIFactory, released: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever such a transport leaves in the thread that reads ends with its session."""
+    monkeypatch.setattr(workers, "KEEP_ALIVE", 60.0)
+    session = Session(cli_path=scripted_cli().command, spawn=spawning([], released, [])).open()
+    thread = session._live()._thread
+    session.close()
+    wait_until(lambda: not thread.is_alive())

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from claude_control import Session, requests
+from claude_control.process import workers
 from claude_control.testing import leaks
 from claude_control.testing.leaks import LeakCheck, add_probe, assert_no_leaks, snapshot
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
@@ -54,6 +55,21 @@ def test_thread_is_found() -> None:
         end.set()
         for thread in threads:
             thread.join()
+    assert_no_leaks(before)
+
+
+def test_thread_that_waited_before_is_found() -> None:
+    """A thread that only waited for the next session when the block began is a leak where it is left in one."""
+    end, waited, taken = threading.Event(), threading.Event(), list[object]()
+    workers.start(lambda: not waited.set(), "claude-0-reader", [])  # type: ignore[func-returns-value]
+    assert waited.wait(10)
+    before = snapshot()
+    workers.start(end.wait, "claude-1-reader", taken)
+    try:
+        with pytest.raises(AssertionError, match=r"left behind:\n  thread claude-1-reader$"):
+            assert_no_leaks(before, grace=0.02)
+    finally:
+        end.set()
     assert_no_leaks(before)
 
 
