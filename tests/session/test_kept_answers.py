@@ -191,7 +191,7 @@ def test_struck_thread_does_not_have_others_wait_for_room() -> None:
 
 
 def test_nothing_is_kept_for_a_lookout_that_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is said to follow before a lookout has begun to look: nobody else would have a kept line written."""
+    """Nothing is said to follow where no lookout is to be had: nobody else would have a kept line written."""
     pool, said = CallbackPool("claude-test-callback"), list[bool]()
 
     def start(worker: object) -> bool:
