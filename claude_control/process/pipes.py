@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from claude_control.deadline import Latch
 from claude_control.process import forks
-from claude_control.process.capacity import capacity, enlarge
+from claude_control.process.capacity import INPUT_BYTES, OUTPUT_BYTES, capacity, enlarge
 from claude_control.process.descriptors import Descriptor
 from claude_control.process.standby import Standby, open_standby
 
@@ -211,7 +211,7 @@ class OutputPipe:
             self._size = LONG_BYTES
             if self._may_grow:
                 self._may_grow = False
-                enlarge(self._end.fd)
+                enlarge(self._end.fd, OUTPUT_BYTES)
         return data
 
     def _drain(self) -> bytes:
@@ -321,11 +321,12 @@ class InputPipe:
         try:
             return write_quietly(self._end.fd, data)
         except BlockingIOError:
-            if not self._may_grow:
-                return 0
-            self._may_grow = False  # before the other one: it may not be allowed
-            enlarge(self._end.fd)
-            return self._push(data)
+            pass
+        if not self._may_grow:
+            return 0
+        self._may_grow = False  # first: the system may not allow it
+        enlarge(self._end.fd, INPUT_BYTES)
+        return self._push(data)
 
 
 def write_quietly(fd: int, data: bytes | memoryview) -> int:

@@ -67,7 +67,7 @@ class Opening:
     the program and the note of how to undo it.
     """
 
-    __slots__ = ("_answered", "_error", "_handshake", "_work", "begun", "connection")
+    __slots__ = ("_answered", "_error", "_handshake", "_may_stay", "_work", "begun", "connection")
 
     def __init__(self) -> None:
         self.begun = Latch()
@@ -78,6 +78,7 @@ class Opening:
         self._answered = threading.Lock()
         self._answered.acquire()
         self._error: BaseException | None = None
+        self._may_stay = False
         self._work: Callable[[], tuple[Connection, PendingReply[InitializeReply]]] | None = None
         self._handshake: PendingReply[InitializeReply] | None = None
 
@@ -90,6 +91,7 @@ class Opening:
     ) -> None:
         """Begin; `on_start` gets the connection as soon as there is one."""
         taken: list[object] = []
+        self._may_stay = options.spawn is None  # else that may leave something of the user's in the thread
         try:
             marker = orphans.new_marker()
             context = contextvars.copy_context()  # callbacks see the opener's context variables
@@ -143,7 +145,7 @@ class Opening:
                     connection.read()
             finally:
                 connection.left.set()
-        return connection is None or connection.options.spawn is None  # else it may have left something of its own
+        return self._may_stay
 
     def _begin(self) -> None:
         work, self._work = self._work, None

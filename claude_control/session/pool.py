@@ -111,9 +111,10 @@ class CallbackPool:
     def follows(self) -> bool:
         """Tell whether more comes at once from this thread, so that what it has to say may be kept for that.
 
-        It is then a brisk one of the pool, with work before it, and the lookout looks, or has just been called: that has
-        what was kept written within `PATIENCE`, if the next piece is held up after all, and does so too when it leaves.
-        Only a callback that computes, without letting go of the interpreter, holds it up as well. Takes no lock.
+        It is then a brisk one of the pool, with work before it, and the lookout looks, or was called just now: that one
+        has what was kept written within `PATIENCE`, if the next piece is held up after all, and does so too when it
+        leaves. Only a callback that computes, without letting go of the interpreter, holds it up as well. Takes no
+        lock.
         """
         hot = self._hot
         if hot is None or not self._work or hot.thread != threading.get_ident():
@@ -173,8 +174,9 @@ class CallbackPool:
 
     def _post_lookout(self) -> None:
         if self._idle:
-            self._lookout, self._looked = self._idle.pop(), time.monotonic()
+            self._lookout = self._idle.pop()
             self._wake(self._lookout)
+            self._looked = time.monotonic()  # then only is it sure to look
             return
         self._lookout = worker = _Worker()  # first, because the thread looks whether it is this
         posted = False

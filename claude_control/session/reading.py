@@ -302,7 +302,8 @@ class Reader:
         else:
             if self._items:
                 self._hand_over()
-            if self.kept_id is not None and envelope.answered(frame) == self.kept_id:
+            kept = self.kept_id
+            if kept is not None and frame["type"] == "control_response" and envelope.answered(frame) == kept:
                 self.kept_id, self.kept_answer = None, line  # before anybody is told
             if not self._did_control(frame):
                 self._items += self._bad_line(line)

@@ -28,7 +28,7 @@ def _only_its_own(no_leaks: None) -> Iterator[None]:
 
 def spares() -> list[threading.Thread]:
     """Return the threads that wait."""
-    return [thread for thread in threading.enumerate() if thread.name == "claude-spare"]
+    return [*workers._spare]
 
 
 def all_have_ended() -> bool:
@@ -52,8 +52,9 @@ def done_in(name: str) -> tuple[threading.Thread, str]:
     return found[0]
 
 
-def test_thread_that_waits_does_the_next_thing() -> None:
+def test_thread_that_waits_does_the_next_thing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Things that are done one after the other are done by one thread, under the name of each."""
+    monkeypatch.setattr(workers, "KEEP_ALIVE", 60.0)
     first = done_in("claude-a")
     wait_until(spares)
     assert (first[1], done_in("claude-b")) == ("claude-a", (first[0], "claude-b"))
@@ -183,15 +184,19 @@ def test_forked_child_gives_nothing_to_threads_that_it_does_not_have(monkeypatch
     wait_until(spares)
     pid = os.fork()
     if pid == 0:
-        signal.alarm(20)
-        done_in("claude-b")
-        os._exit(7)
+        try:
+            signal.alarm(20)
+            done_in("claude-b")
+            os._exit(7)
+        finally:
+            os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     assert done_in("claude-c")[0] is thread
 
 
-def test_thread_does_no_more_if_it_must_not() -> None:
+def test_thread_does_no_more_if_it_must_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function may say that its thread is not to be used again, which then ends."""
+    monkeypatch.setattr(workers, "KEEP_ALIVE", 60.0)
     threads: list[threading.Thread] = []
 
     def task() -> bool:
@@ -232,6 +237,5 @@ def test_thread_that_starts_something_in_its_own_wait_starts_another(monkeypatch
                 assert over.wait(10)
 
     monkeypatch.setattr(workers, "_spare", Interrupted())
-    thread, _ = done_in("claude-a")
-    wait_until(lambda: not thread.is_alive())
-    assert over.is_set()
+    done_in("claude-a")
+    wait_until(lambda: over.is_set() and all_have_ended())

@@ -139,6 +139,7 @@ def test_lookout_is_counted_on_from_when_it_is_called(pool: CallbackPool, monkey
     gate, over, said = threading.Event(), threading.Event(), list[bool]()
     look_out = pool._look_out
     monkeypatch.setattr(pool_module, "LATE", 60.0)
+    monkeypatch.setattr(pool_module, "BRISK", 60.0)
     monkeypatch.setattr(pool, "_look_out", lambda worker: gate.wait(10) and look_out(worker))
     try:
         pool.submit(lambda: said.append(pool.follows()), *[lambda: None] * 5, over.set)

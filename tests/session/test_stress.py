@@ -418,9 +418,9 @@ if kind == "full":
         time.sleep(0.01)
 if kind == "brim":
     sys.stdin.readline()
-    for _ in range(40):  # short lines fill the pipe, and the writer's thread has ended when the last one waits
-        if not session._live().transport.try_write(b" " * 4095 + b"\\n"):
-            break
+    # Short lines fill the pipe, and the writer's thread has ended when the last one waits.
+    while session._live().transport.try_write(b" " * 4095 + b"\\n"):
+        pass
 
 def watch_threads():
     start = threading.Thread.start
@@ -458,9 +458,12 @@ def test_interpreter_exit_is_quiet_and_bounded(scripted_cli: ScriptedCLIFactory,
             host.stdin.write("\n")
             host.stdin.flush()
         assert host.stdout is not None
-        assert host.stdout.readline() == "ready\n"
-        start = time.monotonic()
-        said, complained = host.communicate(timeout=30)
+        try:
+            assert host.stdout.readline() == "ready\n"
+            start = time.monotonic()
+            said, complained = host.communicate(timeout=30)
+        finally:
+            host.kill()  # one that hangs would hang the end of this block, too
     assert time.monotonic() - start < 15
     assert (said, complained, host.returncode) == ("", "", 0)
     wait_until(lambda: not os.path.exists(f"/proc/{cli.run.pid}"))

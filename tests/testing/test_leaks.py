@@ -62,7 +62,7 @@ def test_thread_that_waited_before_is_found() -> None:
     """A thread that only waited for the next session when the block began is a leak where it is left in one."""
     end, waited, taken = threading.Event(), threading.Event(), list[object]()
     workers.start(lambda: not waited.set(), "claude-0-reader", [])  # type: ignore[func-returns-value]
-    assert waited.wait(10)
+    wait_until(lambda: waited.is_set() and workers._spare)
     before = snapshot()
     workers.start(end.wait, "claude-1-reader", taken)
     try:
