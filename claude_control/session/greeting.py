@@ -1,5 +1,6 @@
 """The program's answer to the handshake, kept small."""
 
+from claude_control.wire import envelope
 from claude_control.wire.framing import Decoder
 from claude_control.wire.requests import Initialize, InitializeReply
 
@@ -25,5 +26,5 @@ class Greeting:
         if self._reply is None:
             frame = Decoder().decode(self._line)
             assert frame is not None  # it was read before
-            self._reply = Initialize().reply(frame["response"].get("response") or {})
+            self._reply = Initialize().reply(envelope.read_reply(frame)[0])
         return self._reply

@@ -7,7 +7,7 @@ import signal
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -35,6 +35,16 @@ def all_have_ended() -> bool:
     """Dismiss those that wait; returns whether none is left."""
     workers.dismiss()
     return not [thread for thread in threading.enumerate() if thread.name.startswith("claude-")]
+
+
+def setting(event: threading.Event) -> Callable[[], bool]:
+    """Return something to do that sets an event."""
+
+    def task() -> bool:
+        event.set()
+        return True
+
+    return task
 
 
 def done_in(name: str) -> tuple[threading.Thread, str]:
@@ -67,7 +77,8 @@ def test_things_at_the_same_time_have_a_thread_each() -> None:
 
     def task() -> bool:
         threads.append(threading.current_thread())
-        return bool(gate.wait(10)) or True
+        gate.wait(10)
+        return True
 
     for number in range(3):
         workers.start(task, f"claude-{number}", [])
@@ -127,7 +138,7 @@ def test_thread_that_is_wanted_when_its_time_is_up_comes(monkeypatch: pytest.Mon
         def remove(self, worker: Any) -> None:
             super().remove(worker)
             if not over.is_set():
-                worker.tasks.put((lambda: bool(over.set()) or True, "claude-b", []))  # type: ignore[func-returns-value]
+                worker.tasks.put((setting(over), "claude-b", []))
                 raise ValueError
 
     monkeypatch.setattr(workers, "KEEP_ALIVE", 0.0)
@@ -233,7 +244,7 @@ def test_thread_that_starts_something_in_its_own_wait_starts_another(monkeypatch
         def append(self, worker: Any) -> None:
             super().append(worker)
             if not over.is_set():
-                workers.start(lambda: bool(over.set()) or True, "claude-b", [])  # type: ignore[func-returns-value]
+                workers.start(setting(over), "claude-b", [])
                 assert over.wait(10)
 
     monkeypatch.setattr(workers, "_spare", Interrupted())
