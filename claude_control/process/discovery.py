@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import attrs
 
@@ -36,7 +36,10 @@ _INSTALL = (
     "Install it (`npm install -g @anthropic-ai/claude-code`, or `pip install --no-deps claude-agent-sdk`, which brings"
     f" the program along), put it on PATH, or name it: Options(cli_path=…) or the variable {VARIABLE}."
 )
-_fine: tuple[object, ...] = ()  # the file that was looked at last and is no script: each session starts the same one
+# The file that was looked at last and is no script, and what `cli_path` named last if it was the path of just that:
+# each session starts the same one.
+_fine: tuple[object, ...] = ()
+_named: tuple[str, tuple[object, ...], "Program | None"] = ("", (), None)
 _SHEBANG_BYTES = 256  # what Linux reads of a script's first line
 
 
@@ -60,6 +63,8 @@ def find_program(
     an installed claude-agent-sdk (which is not imported) and `places` are tried in this order. Raises
     `CLINotFoundError`.
     """
+    if cli_path.__class__ is str and (program := _named_again(cli_path)) is not None:
+        return program
     search = _Search(os.environ if environ is None else environ)
     if cli_path is not None:
         return search.named(cli_path, "cli_path")
@@ -81,6 +86,7 @@ class _Search:
 
     def named(self, value: str | os.PathLike[str] | Sequence[str], origin: str) -> Program:
         """Return the program that somebody named; a wrong name is an error, never a reason to look elsewhere."""
+        global _named
         parts = [value] if isinstance(value, str | os.PathLike) else list(value)
         first, *rest = [os.fspath(part) for part in parts]
         if first.lower().endswith(_BATCHES):
@@ -91,7 +97,10 @@ class _Search:
         problem = self.problem(path)
         if problem:
             self.fail(f"{origin}: {problem}", path)
-        return Program((*self.command(path), *rest), origin)
+        program = Program((*self.command(path), *rest), origin)
+        if value == path and path in _fine[:1] and origin == "cli_path":
+            _named = path, _fine, program
+        return program
 
     def usable(self, path: str, origin: str) -> Program | None:
         """Return the program at a place where it may be, and remember what is wrong with it otherwise."""
@@ -149,7 +158,7 @@ class _Search:
             return f"{path} is a directory"
         if path.endswith(_SCRIPTS):
             return self.script_problem(path)
-        identity = path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        identity = _identity(path, found)
         if identity == _fine:
             return None
         if not os.access(path, os.X_OK):
@@ -183,6 +192,21 @@ class _Search:
     def fail(self, text: str, path: str) -> NoReturn:
         """Raise the error for a program that was named and is not there."""
         raise CLINotFoundError(f"{text}. {_INSTALL}", looked=[path])
+
+
+def _named_again(path: Any) -> Program | None:
+    """Return the program that this path was the last time, if its file is as it was."""
+    value, identity, program = _named
+    if path != value:
+        return None
+    try:
+        return program if _identity(path, os.stat(path)) == identity else None
+    except OSError:
+        return None
+
+
+def _identity(path: str, found: os.stat_result) -> tuple[object, ...]:
+    return path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _bundled() -> str | None:

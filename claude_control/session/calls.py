@@ -19,7 +19,7 @@ from claude_control.errors import (
     WaitTimeoutError,
 )
 from claude_control.process.standby import Standby
-from claude_control.session.pending import PLAIN_FIELDS, Awaited, PendingReplies, is_echo
+from claude_control.session.pending import PLAIN_FIELDS, Awaited, First, PendingReplies, is_echo
 from claude_control.session.reading import Reader
 from claude_control.session.writer import Ticket, Writer
 from claude_control.unset import UNSET, Unset
@@ -112,6 +112,7 @@ class Calls:
     def __init__(
         self,
         writer: Writer,
+        pending: PendingReplies,
         *,
         timeout: float | None,
         write_timeout: float | None,
@@ -121,7 +122,7 @@ class Calls:
         elsewhere: Callable[[Callable[[], None]], bool],
         interruptible: Any,
     ) -> None:
-        self.pending = PendingReplies()
+        self.pending = pending
         self.timeout = timeout
         self.interruptible = interruptible
         self._writer = writer
@@ -176,37 +177,39 @@ class Calls:
             self._rests[type(request)] = rest
         return rest
 
-    def send_first(
-        self, request: Request[T], waiter: threading.Lock, lost: Callable[[OSError], object]
-    ) -> PendingReply[T]:
-        """Send the first request, which nothing is checked for, from the thread that then reads; `finish()` waits.
+    def send_first(self, first: First, waiter: threading.Lock, lost: Callable[[OSError], object]) -> PendingReply[Any]:
+        """Send the first request, if it is not out, from the thread that then reads; `finish()` waits for the answer.
 
-        Its answer is kept as it comes, and `waiter` is let go of at the end of the request. `lost` is told when it
-        cannot be written: what the program's end was is not known before something is read.
+        That is kept as it comes, and `waiter` is let go of at the end of the request. `lost` is told when it cannot be
+        written: what the program's end was is not known before something is read.
         """
-        reply = PendingReply(self, request)
+        reply = PendingReply(self, first.request)
+        reply.request_id = first.request_id
         reply.release_too(waiter)
         self.pending.register(reply)
         if self.reader is not None:
             self.reader.kept_id = reply.request_id
+        if first.written:
+            self._writer.bytes_written += len(first.line)
+            return reply
         try:
-            line = envelope.request(reply.request_id, envelope.rest_of_request(encode_body(request)))
-            reply._ticket = self._writer.put(line, on_error=lost)
+            reply._ticket = self._writer.put(first.line, on_error=lost)
         except OSError as error:
             lost(error)
         return reply
 
     def finish(self, reply: PendingReply[T], seconds: float | None) -> T:
         """Wait for the answer to what was sent before; raises as `call()`."""
-        waiter = threading.Lock()
-        waiter.acquire()
-        try:
-            reply.release_too(waiter)
-            if not reply.done():  # looked at after that: see `Awaited`
-                self._wait(reply, waiter, Deadline(seconds))
-        except BaseException:
-            self.give_up(reply)
-            raise
+        if not reply.done():
+            waiter = threading.Lock()
+            waiter.acquire()
+            try:
+                reply.release_too(waiter)
+                if not reply.done():  # looked at after that: see `Awaited`
+                    self._wait(reply, waiter, Deadline(seconds))
+            except BaseException:
+                self.give_up(reply)
+                raise
         return reply._read()
 
     def post(self, request: Request[Any]) -> None:

@@ -33,7 +33,7 @@ from claude_control.session.exited import again, exited_error
 from claude_control.session.facts import SessionFacts
 from claude_control.session.gate import Gate
 from claude_control.session.inbox import Item
-from claude_control.session.pending import PLAIN_FIELDS, REQUEST_PREFIX
+from claude_control.session.pending import PLAIN_FIELDS, REQUEST_PREFIX, PendingReplies
 from claude_control.session.pool import CallbackPool
 from claude_control.session.prompting import Interruptible, Prompting
 from claude_control.session.reading import Reader
@@ -66,6 +66,7 @@ class Connection:
         self,
         transport: Transport,
         options: Options,
+        pending: PendingReplies,
         *,
         name: str,
         router: Any,
@@ -99,7 +100,7 @@ class Connection:
         self.pool = CallbackPool(f"claude-{name}-callback", self.writer.release)
         self.subscriptions = Subscriptions(self.pool, options.inbox_bytes)
         self.answers = Answers(self._write_answer)
-        self.calls = self._make_calls()
+        self.calls = self._make_calls(pending)
         self.reader = self.calls.reader = self._make_reader()
         self.pool.door = Door(self.reader)
         self.conversation = Conversation(
@@ -122,9 +123,10 @@ class Connection:
         # Whoever makes it is the one that reads then.
         self._thread, self._reader_id = threading.current_thread(), threading.get_ident()
 
-    def _make_calls(self) -> Calls:
+    def _make_calls(self, pending: PendingReplies) -> Calls:
         return Calls(
             self.writer,
+            pending,
             timeout=self.options.control_timeout,
             write_timeout=self.options.write_timeout,
             check=self.gate.check,

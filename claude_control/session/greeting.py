@@ -14,10 +14,9 @@ class Greeting:
     KiB of objects.
     """
 
-    __slots__ = ("_line", "_reply", "capabilities")
+    __slots__ = ("_line", "_reply")
 
-    def __init__(self, reply: InitializeReply, line: bytes) -> None:
-        self.capabilities = reply.capabilities
+    def __init__(self, line: bytes) -> None:
         self._line = line  # as it came
         self._reply: InitializeReply | None = None
 

@@ -41,10 +41,14 @@ from claude_control.session.calls import PendingReply
 from claude_control.session.connection import Connection
 from claude_control.session.exited import SHOWN_WORDS
 from claude_control.session.greeting import Greeting
+from claude_control.session.pending import First, PendingReplies
 from claude_control.session.routing import Router
 from claude_control.session.stderr import StderrLines
+from claude_control.session.writer import PIPE_BUF
+from claude_control.wire import envelope
 from claude_control.wire.hooks import register_hooks
 from claude_control.wire.requests import Initialize, InitializeReply
+from claude_control.wire.requests.base import encode_body
 
 __all__ = ["Opening"]
 
@@ -56,8 +60,7 @@ FIRST_WAIT = 0.1
 
 _METHODS = ("read", "write", "end_input", "wait", "terminate", "kill")  # what every transport has
 
-for _name in ("program", "capabilities"):  # makes what reads them here, and not while the first open() waits
-    getattr(Initialize().reply({}), _name)
+_ = Initialize().reply({}).program  # makes what reads it here, and not while the first open() waits
 
 
 class Opening:
@@ -115,7 +118,8 @@ class Opening:
         Raises a `StartError`, and then nothing is left running.
         """
         self._answered.acquire(timeout=FIRST_WAIT)
-        wait_event(self.begun, Deadline(None))
+        if not self.begun.is_set():
+            wait_event(self.begun, Deadline(None))
         error, self._error = self._error, None
         try:
             if error is not None:
@@ -125,10 +129,10 @@ class Opening:
         handshake, self._handshake = self._handshake, None  # the answer is large
         assert self.connection is not None and handshake is not None
         try:
-            reply = _shake_hands(self.connection, handshake)
+            _shake_hands(self.connection, handshake)
             line = self.connection.reader.kept_answer
-            assert line is not None  # or there would be no reply
-            return self.connection, Greeting(reply, line)
+            assert line is not None  # or the handshake would have failed
+            return self.connection, Greeting(line)
         except Exception:
             _abandon_apart(self.connection)
             raise
@@ -201,13 +205,12 @@ def _start(
 ) -> tuple[Connection, PendingReply[InitializeReply]]:
     """Start the program and send initialize."""
     with contextlib.ExitStack() as undo:
-        connection = _connect(options, marker, session_id, session, undo)
+        connection, first = _connect(options, marker, session_id, session, undo)
         living.add(connection)
         undo.callback(_abandon, connection)
         undo.callback(connection.left.set)  # for who closes it meanwhile
         on_start(connection)
-        # At once, so that the program finds it when it looks for input: to wake a sleeping one would take longer.
-        handshake = connection.calls.send_first(_initialize(options), answered, connection.line_lost)
+        handshake = connection.calls.send_first(first, answered, connection.line_lost)
         undo.pop_all()  # from here on close() gives everything back
     return connection, handshake
 
@@ -218,7 +221,7 @@ def _connect(
     session_id: str | None,
     session: Callable[[], Any],
     undo: contextlib.ExitStack,
-) -> Connection:
+) -> tuple[Connection, First]:
     program = find_program(options.cli_path, os.environ)
     files = SpillFiles()
     undo.callback(files.close)
@@ -235,10 +238,13 @@ def _connect(
     stderr = StderrLines(options.stderr)
     transport = _spawn(options, argv, build_environment(options, os.environ, marker=marker), cwd, stderr)
     undo.callback(_end, transport)
+    pending = PendingReplies()
+    first = _say_hello(options, transport, pending.new_id())
     _, hooks = register_hooks(options.hooks, options.hook_timeout)
     connection = Connection(
         transport,
         options,
+        pending,
         name=marker[:8],
         router=Router(keep_echoes="replay-user-messages" in options.extra_args),
         hooks=hooks,
@@ -250,7 +256,7 @@ def _connect(
         session=session,
     )
     stderr.attach(connection.pool)
-    return connection
+    return connection, first
 
 
 def _check_supported(options: Options, version: str | None, command: str) -> None:
@@ -284,6 +290,21 @@ def _spawn(
     return SubprocessTransport.spawn(argv, env=environment, cwd=cwd, on_stderr=stderr.feed if stderr.wanted else None)
 
 
+def _say_hello(options: Options, transport: Transport, request_id: str) -> First:
+    """Write initialize before all else that can be done while the program starts.
+
+    It finds it then when it looks for input: to wake a sleeping one would take longer. A line that would have to wait
+    for room, or for a transport of the user's own, is left to the writer.
+    """
+    request = _initialize(options)
+    line = envelope.request(request_id, envelope.rest_of_request(encode_body(request)))
+    written = False
+    if isinstance(transport, SubprocessTransport) and len(line) <= PIPE_BUF:
+        with contextlib.suppress(OSError):  # the writer meets it, too, and tells it
+            written = transport.try_write(line)
+    return First(request, request_id, line, written)
+
+
 def _initialize(options: Options) -> Initialize:
     config, _ = register_hooks(options.hooks, options.hook_timeout)
     fields = initialize_fields(options)
@@ -292,7 +313,7 @@ def _initialize(options: Options) -> Initialize:
     return Initialize(fields)
 
 
-def _shake_hands(connection: Connection, handshake: PendingReply[InitializeReply]) -> InitializeReply:
+def _shake_hands(connection: Connection, handshake: PendingReply[InitializeReply]) -> None:
     seconds = initialize_timeout(connection.options, os.environ)
     try:
         reply = connection.calls.finish(handshake, seconds)
@@ -311,7 +332,6 @@ def _shake_hands(connection: Connection, handshake: PendingReply[InitializeReply
     if program.modern:
         connection.reader.hand_messages_over()
     connection.gate.open(program)
-    return reply
 
 
 def _initialize_error(

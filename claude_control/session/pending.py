@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from operator import length_hint
-from typing import Any
+from typing import Any, NamedTuple
 
 from claude_control.deadline import Deadline, Waiter, wait_lock
 from claude_control.wire import envelope
+from claude_control.wire.requests.base import Request
 
-__all__ = ["PLAIN_FIELDS", "REQUEST_PREFIX", "Awaited", "PendingReplies", "is_echo"]
+__all__ = ["PLAIN_FIELDS", "REQUEST_PREFIX", "Awaited", "First", "PendingReplies", "is_echo"]
 
 REQUEST_PREFIX = "req_"
 """How the ids of our requests begin; the program's own are UUIDs."""
@@ -72,6 +73,15 @@ class Awaited:
         return self._outcome is not None
 
 
+class First(NamedTuple):
+    """The first request, which may be out before there is a connection: `written` says so."""
+
+    request: Request[Any]
+    request_id: str
+    line: bytes
+    written: bool
+
+
 class PendingReplies:
     """Matches answers to requests.
 
@@ -89,12 +99,16 @@ class PendingReplies:
         self.late = 0
         """Answers that nobody waited for: second ones, and those that came after their request was given up."""
 
+    def new_id(self) -> str:
+        """Return the id of the next request, `req_{n}_{tail}`."""
+        return f"{REQUEST_PREFIX}{next(self._numbers)}{self._tail}"
+
     def register(self, entry: Awaited) -> int:
-        """Take up a request and give it its id, `req_{n}_{tail}`; returns how many wait now.
+        """Take up a request, and give it an id if it has none; returns how many wait now.
 
         Raises what ended the session, if it has ended.
         """
-        entry.request_id = request_id = f"{REQUEST_PREFIX}{next(self._numbers)}{self._tail}"
+        entry.request_id = request_id = entry.request_id or self.new_id()
         self._waiting[request_id] = entry
         # Looked at afterwards: who sets it looks for entries then, and may have settled this one.
         if self._failure is not None and self.pop(request_id) is not None:

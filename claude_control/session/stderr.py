@@ -26,7 +26,7 @@ class StderrLines:
 
     def __init__(self, function: Callable[[str], None] | None) -> None:
         self._function = function
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder: codecs.IncrementalDecoder | None = None  # made for the first chunk, for most have none
         self._rest = ""
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._runner: InOrder | None = None
@@ -44,6 +44,8 @@ class StderrLines:
 
     def feed(self, chunk: bytes) -> None:
         """Take a chunk. Called by the watch thread."""
+        if self._decoder is None:
+            self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         *lines, self._rest = (self._rest + self._decoder.decode(chunk)).split("\n")
         if len(self._rest) > LONGEST_LINE:
             lines, self._rest = [*lines, self._rest], ""

@@ -32,16 +32,15 @@ def test_greeting_is_what_the_program_said() -> None:
     frame = Decoder().decode(line)
     assert frame is not None
     reply = Initialize().reply(frame["response"]["response"])
-    greeting = Greeting(reply, line)
-    assert greeting.capabilities == ("one", "two")
-    assert greeting.read() == reply
+    greeting = Greeting(line)
+    assert greeting.read() == reply and reply.capabilities == ("one", "two")
     assert greeting.read().raw["unknown"] == ANSWER["unknown"]
     assert greeting.read() is greeting.read()
 
 
 def test_greeting_may_say_nothing() -> None:
     """A success without a payload, as programs write it that have nothing to say, is an answer without fields."""
-    assert Greeting(Initialize().reply({}), line_of()).read().raw == {}
+    assert Greeting(line_of()).read().raw == {}
 
 
 def test_greeting_is_the_answer_to_initialize_whatever_else_is_asked_meanwhile(

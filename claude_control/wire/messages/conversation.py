@@ -65,16 +65,15 @@ class AssistantMessage(Message):
     def text(self) -> str:
         """The text of its text blocks, joined; "" if there is none."""
         raw = self.raw
-        if not raw:
-            return join_texts(self.content, "")
-        texts = []
         try:
-            for block in raw["message"]["content"]:
-                if block["type"] == "text":
-                    texts.append(block["text"])
-            return "".join(texts)
-        except (KeyError, TypeError):  # odd
-            return "".join(wire_texts(raw))
+            (block,) = raw["message"]["content"]  # nearly always: see above
+            if block["type"] == "text":
+                text = block["text"]
+                if text.__class__ is str:
+                    return text
+        except (KeyError, TypeError, ValueError):  # several, or odd, or made by hand
+            pass
+        return "".join(wire_texts(raw)) if raw else join_texts(self.content, "")
 
 
 @frozen(repr=False)

@@ -44,7 +44,8 @@ class InitializeReply(ReplyRecord):
     @property
     def program(self) -> Program:
         """What the answer tells of the program's version."""
-        return Program(self.version, "capabilities" in self.raw or self.version is not None)
+        version = self.version
+        return Program(version, "capabilities" in self.raw or version is not None)
 
 
 @attrs.frozen
