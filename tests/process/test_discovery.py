@@ -107,6 +107,23 @@ def test_named_path_is_never_replaced(environ: dict[str, str], tmp_path: Path) -
     assert "CLAUDE_CONTROL_CLI" in str(not_found(None, environ))
 
 
+def test_path_that_was_named_before_is_looked_at_again(environ: dict[str, str], tmp_path: Path) -> None:
+    """What was found once is not taken for good: a file that has changed is judged anew, and one may be gone."""
+    path = tmp_path / "program"
+    named = executable(path, "no script\n")
+    first = find_program(named, environ)
+    assert find_program(named, environ) is first  # as it was
+    path.chmod(0o644)
+    assert "not executable" in str(not_found(named, environ))
+    path.unlink()
+    executable(path, "#!/nowhere/sh\n")
+    assert "/nowhere/sh, which does not exist" in str(not_found(named, environ))
+    path.unlink()
+    assert "does not exist" in str(not_found(named, environ))
+    executable(path, "no script\n")
+    assert find_program(named, environ) == first
+
+
 def test_name_is_looked_up_on_path(environ: dict[str, str], tmp_path: Path) -> None:
     """A bare name is found on PATH; one that is not there is an error with the directories that were looked at."""
     path = executable(tmp_path / "bin/nightly")

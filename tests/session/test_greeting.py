@@ -3,11 +3,14 @@
 import json
 from typing import Any
 
+import pytest
+
 from claude_control import HookMatcher
 from claude_control.session.greeting import Greeting
 from claude_control.testing.scripted_cli import ScriptedCLIFactory
 from claude_control.testing.steps import call_hook, default, on_request
-from claude_control.wire.framing import Decoder
+from claude_control.wire import envelope
+from claude_control.wire.framing import Decoder, encode
 from claude_control.wire.requests import Initialize
 from claude_control.wire.requests.steering import SetPermissionMode
 from tests.session.conftest import OpenScripted
@@ -59,3 +62,14 @@ def test_greeting_is_the_answer_to_initialize_whatever_else_is_asked_meanwhile(
     assert modes == ["plan"] * 60
     assert session.server_info.commands
     assert session.capabilities.names
+
+
+@pytest.mark.parametrize("size", [1, 5_000, 200_000], ids=["one write", "the writer's", "more than a pipe holds"])
+def test_hello_is_said_once_and_whole(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, size: int) -> None:
+    """The handshake's request reaches the program once, whatever its size, and each of its bytes is counted once."""
+    cli = scripted_cli()
+    session = open_scripted(cli, system_prompt="x" * size)
+    (hello,) = [frame for frame in cli.received() if frame.get("request", {}).get("subtype") == "initialize"]
+    assert hello["request"]["systemPrompt"] == "x" * size
+    line = envelope.request(hello["request_id"], envelope.rest_of_request(encode(hello["request"])))
+    assert session.stats.bytes_written == len(line)

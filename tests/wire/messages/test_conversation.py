@@ -44,6 +44,28 @@ def test_text_is_that_of_text_blocks() -> None:
     assert AssistantMessage(content=content, model="m").text == "Hello, world"
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "text", "text": "one"}], "one"),
+        ([{"type": "text", "text": "one"}, {"type": "thinking"}, {"type": "text", "text": "two"}], "onetwo"),
+        ([{"type": "text", "text": 5}, {"type": "text", "text": "two"}], "two"),
+        ([{"type": "thinking", "thinking": "hm", "text": "no"}], ""),
+        ([{"type": "text", "text": None}], ""),
+        ([{"type": "text"}], ""),
+        (["x"], ""),
+        ("x", ""),
+        ([], ""),
+        (None, ""),
+    ],
+)
+def test_text_is_what_its_content_tells(content: Any, text: str) -> None:
+    """The text of an answer is its text blocks', with nothing of what is odd."""
+    decoded = decode({"type": "assistant", "message": {"content": content}})
+    assert isinstance(decoded, AssistantMessage)
+    assert decoded.text == text
+
+
 def test_tests_can_construct_messages() -> None:
     """Messages are constructed by keyword or by position, as the official SDK's are."""
     by_keyword = AssistantMessage(content=[TextBlock("hi")], model="m")
