@@ -82,9 +82,11 @@ STARTING = (
         (
             Metric("first connect / official", cost("first"), 0.35, 0.15),
             Metric("warm connect / official", cost("warm"), 1.0, 0.85),
+            Metric("warm connect, bare / official", bare_cost("warm")),
             Metric("close one / official", cost("close")),
         ),
-        parameters={"n": 40},
+        ALL_SIDES,
+        {"n": 40},
         quick={"n": 15},
     ),
 )

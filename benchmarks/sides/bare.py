@@ -26,12 +26,12 @@ class BareHost:
         self._asked, self._messages = SimpleQueue[dict[str, Any]](), SimpleQueue[dict[str, Any]]()
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._answer)]
 
-    def submit(self, request_id: str) -> threading.Lock:
+    def submit(self, request_id: str, subtype: str = "mcp_status") -> threading.Lock:
         """Send a control request; the lock can be taken once it is answered."""
         answered = threading.Lock()
         answered.acquire()
         self._waiting[request_id] = answered
-        self._write({"type": "control_request", "request_id": request_id, "request": {"subtype": "mcp_status"}})
+        self._write({"type": "control_request", "request_id": request_id, "request": {"subtype": subtype}})
         return answered
 
     def ask(self, script: str) -> None:

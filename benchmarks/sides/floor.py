@@ -26,6 +26,20 @@ from benchmarks.sides.measuring import (
 )
 
 
+def connect(parameters: Parameters) -> Figures:
+    """Measure how long a bare host takes until the program has answered, and to see it end."""
+    opened, closed = [], []
+    for _ in range(parameters["n"] + 1):
+        with Span() as span:
+            host = BareHost(parameters["peer"]).__enter__()
+            host.submit("first", "initialize").acquire()
+        opened.append(span.wall)
+        with Span() as span:
+            host.__exit__(None, None, None)
+        closed.append(span.wall)
+    return {"first": opened[0], "warm": percentile(opened[1:], 0.5), "close": percentile(closed[1:], 0.5)}
+
+
 def control(parameters: Parameters) -> Figures:
     """Measure a round trip: raw bytes and back, and the hop that a blocking SDK with a reader thread cannot avoid.
 
@@ -169,6 +183,7 @@ def _echo(command: str, count: int) -> list[float]:
 
 
 WORKS: Mapping[str, Work] = {
+    "connect": connect,
     "control": control,
     "asks": asks,
     "delivery": delivery,

@@ -36,8 +36,8 @@ _INSTALL = (
     "Install it (`npm install -g @anthropic-ai/claude-code`, or `pip install --no-deps claude-agent-sdk`, which brings"
     f" the program along), put it on PATH, or name it: Options(cli_path=…) or the variable {VARIABLE}."
 )
-# The file that was looked at last and is no script, and what `cli_path` named last if it was the path of just that:
-# each session starts the same one.
+# Each session starts the same one: the file that was looked at last and is no script, and the path, the file and the
+# program of the last `cli_path` that named such a one by its absolute path.
 _fine: tuple[object, ...] = ()
 _named: tuple[str, tuple[object, ...], "Program | None"] = ("", (), None)
 _SHEBANG_BYTES = 256  # what Linux reads of a script's first line
@@ -98,8 +98,9 @@ class _Search:
         if problem:
             self.fail(f"{origin}: {problem}", path)
         program = Program((*self.command(path), *rest), origin)
-        if value == path and path in _fine[:1] and origin == "cli_path":
-            _named = path, _fine, program
+        fine = _fine
+        if value.__class__ is str and value == path and path in fine[:1] and origin == "cli_path":
+            _named = path, fine, program
         return program
 
     def usable(self, path: str, origin: str) -> Program | None:
@@ -206,7 +207,7 @@ def _named_again(path: Any) -> Program | None:
 
 
 def _identity(path: str, found: os.stat_result) -> tuple[object, ...]:
-    return path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return path, found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _bundled() -> str | None:

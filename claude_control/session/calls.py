@@ -190,7 +190,7 @@ class Calls:
         if self.reader is not None:
             self.reader.kept_id = reply.request_id
         if first.written:
-            self._writer.bytes_written += len(first.line)
+            self._writer.note_written(len(first.line))
             return reply
         try:
             reply._ticket = self._writer.put(first.line, on_error=lost)

@@ -20,6 +20,7 @@ from claude_control.errors import (
 )
 from claude_control.options import Options
 from claude_control.process import orphans, workers
+from claude_control.process.bounded import call_bounded
 from claude_control.process.command import (
     build_command,
     check_supported,
@@ -206,9 +207,10 @@ def _start(
     """Start the program and send initialize."""
     with contextlib.ExitStack() as undo:
         connection, first = _connect(options, marker, session_id, session, undo)
-        living.add(connection)
+        undo.pop_all()  # it gives back all of that itself
         undo.callback(_abandon, connection)
         undo.callback(connection.left.set)  # for who closes it meanwhile
+        living.add(connection)
         on_start(connection)
         handshake = connection.calls.send_first(first, answered, connection.line_lost)
         undo.pop_all()  # from here on close() gives everything back
@@ -237,7 +239,7 @@ def _connect(
     argv = build_command(options, program, files, session_id=_chosen_id(options, session_id))
     stderr = StderrLines(options.stderr)
     transport = _spawn(options, argv, build_environment(options, os.environ, marker=marker), cwd, stderr)
-    undo.callback(_end, transport)
+    undo.callback(_drop, transport, marker)
     pending = PendingReplies()
     first = _say_hello(options, transport, pending.new_id())
     _, hooks = register_hooks(options.hooks, options.hook_timeout)
@@ -293,8 +295,8 @@ def _spawn(
 def _say_hello(options: Options, transport: Transport, request_id: str) -> First:
     """Write initialize before all else that can be done while the program starts.
 
-    It finds it then when it looks for input: to wake a sleeping one would take longer. A line that would have to wait
-    for room, or for a transport of the user's own, is left to the writer.
+    It finds it then when it looks for input: to wake a sleeping one would take longer. A line that one write may not
+    take whole is left to the writer, and so is one for a transport of the user's own, which may wait.
     """
     request = _initialize(options)
     line = envelope.request(request_id, envelope.rest_of_request(encode_body(request)))
@@ -350,6 +352,13 @@ def _initialize_error(
         command=connection.command,
         program_version=connection.program.version,
     )
+
+
+def _drop(transport: Transport, marker: str) -> None:
+    """Undo a start that came to no connection: the program, what it has started itself, and the pipes."""
+    _end(transport)
+    orphans.sweep([marker])
+    call_bounded(transport, "close")
 
 
 def _end(transport: Transport) -> None:

@@ -148,6 +148,11 @@ class Writer:
                     self._enqueue(ticket)
         return ticket or self.put(line, direct, on_error)
 
+    def note_written(self, size: int) -> None:
+        """Count bytes that were written before there was a writer."""
+        with self._lock:
+            self.bytes_written += size
+
     def release(self) -> None:
         """Write the lines that wait for another one; `on_error` of the last one is told if that cannot be."""
         if self._kept:

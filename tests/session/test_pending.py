@@ -34,6 +34,15 @@ def test_ids_are_numbered() -> None:
     assert repr(pending) == "<PendingReplies 3 waiting, 3 made>"
 
 
+def test_entry_keeps_the_id_that_it_has() -> None:
+    """A request whose line was written before keeps the id that was taken for it, which is nobody else's."""
+    pending, entry = PendingReplies(), Awaited()
+    entry.request_id = taken = pending.new_id()
+    pending.register(entry)
+    assert entry.request_id == taken != made(pending).request_id
+    assert pending.pop(taken) is entry
+
+
 def test_answer_reaches_its_request() -> None:
     """Answers may come in any order, and each settles its own request."""
     pending = PendingReplies()
