@@ -200,16 +200,17 @@ class Calls:
 
     def finish(self, reply: PendingReply[T], seconds: float | None) -> T:
         """Wait for the answer to what was sent before; raises as `call()`."""
-        if not reply.done():
-            waiter = threading.Lock()
-            waiter.acquire()
-            try:
-                reply.release_too(waiter)
-                if not reply.done():  # looked at after that: see `Awaited`
-                    self._wait(reply, waiter, Deadline(seconds))
-            except BaseException:
-                self.give_up(reply)
-                raise
+        if reply.done():  # nearly always, for who waits for the handshake is woken by its end
+            return reply._read()
+        waiter = threading.Lock()
+        waiter.acquire()
+        try:
+            reply.release_too(waiter)
+            if not reply.done():  # looked at after that: see `Awaited`
+                self._wait(reply, waiter, Deadline(seconds))
+        except BaseException:
+            self.give_up(reply)
+            raise
         return reply._read()
 
     def post(self, request: Request[Any]) -> None:
