@@ -172,6 +172,10 @@ def cut(block: bytes, kinds: Mapping[bytes, int], whole: int = 0) -> Iterator[tu
     file = io.BytesIO(block)  # which does not copy it
     file.seek(first)
     others = [*file, b""] if block.endswith(b"\n") else [*file]
+    begin = next(filter(block.startswith, kinds), None)
+    if begin is not None and len(block) <= kinds[begin] and all(map(bytes.startswith, others, repeat(begin))):
+        yield begin, block, len(others) + 1  # nearly always
+        return
     starts = [0, *accumulate(map(len, others), initial=first)]
     starts[-1] += 1  # as if another line came
     alike: dict[bytes, bytes] = {}  # which lines begin so; of the first one nobody asks

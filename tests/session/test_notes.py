@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from claude_control.deadline import Deadline
@@ -170,21 +170,55 @@ def test_many_messages_at_once_count_as_one_by_one(frames: list[dict[str, Any]])
     assert (together.text, together.evidence) == (apart.text, apart.evidence)
 
 
+RUNS = st.tuples(
+    st.sampled_from([0, 1, 16, 17, 20, 45]),  # how many new messages
+    st.lists(st.integers(-2, 10), max_size=2),  # how far before the first of these those are that come once more
+    st.sampled_from(["a-model", "a-model", "another", "<synthetic>", None]),
+    st.sampled_from([{}, {}, {"input_tokens": -1}, {"output_tokens": True}, {"input_tokens": 1.5}]),  # of the first
+    st.sampled_from(["", "", "asked", "result"]),  # what comes behind them
+)
+
+
+@example([(20, [], "a-model", {}, ""), (20, [], "another", {}, "")])
+@example([(20, [], "a-model", {}, ""), (20, [3], "a-model", {}, "")])
+@given(st.lists(RUNS, max_size=12))
+def test_runs_count_as_their_messages_do_one_by_one(runs: list[tuple[int, list[int], Any, Any, Any]]) -> None:
+    """Runs of any length, with messages that come again, of other models or odd, count as if noted one by one."""
+    together, apart, newest = Ledger(), Ledger(), 0
+    for new, again, model, odd, then in runs:
+        frames = [message(number, "x", number % 7) for number in range(newest, newest + new)]
+        frames += [message(max(newest - back, 0), "more", 5) for back in again]
+        newest += new
+        for frame in frames:
+            frame["message"]["model"] = model
+        for frame in frames[:1]:
+            frame["message"]["usage"] |= odd
+        together.note_messages(frames)
+        for frame in frames:
+            apart.note(frame)
+        if then == "asked":
+            assert together.since_result() == apart.since_result()
+        elif then == "result":
+            assert together.note(result(0.5)) == apart.note(result(0.5))
+    assert together.total() == apart.total()
+
+
 def test_generations_of_messages_add_up() -> None:
     """However many messages a turn has, all of them count, in the bounded memory of the newest ones."""
     ledger = Ledger()
     for start in range(0, 5000, 50):
         ledger.note_messages([message(number) for number in range(start, start + 50)])
-    ledger.note_messages([message(4999, tokens=3), message(4000, tokens=50)])  # a late one, and one too late
+    ledger.note_messages([message(4999, tokens=3), message(4900, tokens=50)])  # a late one, and one too late
     usage = ledger.since_result()
     assert usage is not None
     assert usage.input_tokens == 5002
-    assert len(ledger._newest) + len(ledger._older) + len(ledger._settled) < 3000
+    assert len(ledger._newest) + len(ledger._older) + len(ledger._settled) + len(ledger._settled_before) < 1000
 
 
 def test_a_strike_in_the_middle_loses_nothing_and_counts_nothing_twice() -> None:
     """Noting that was struck anywhere and is done again leaves the usage, the text and the result as they would be."""
-    lines = [run(message(1, "one", 5), message(1, " more", 5)), run(message(2, "two", 7))]
+    many = [run(*(message(number, "x", number) for number in range(start, start + 20))) for start in (10, 30)]
+    lines = [run(message(1, "one", 5), message(1, " more", 5)), *many, run(message(2, "two", 7))]
     expected, turn = fresh(), record()
 
     def fill(notes: Notes, turn: TurnRecord) -> None:
