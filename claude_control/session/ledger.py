@@ -30,7 +30,7 @@ COUNTED = ("assistant", "stream_event", "result")
 # one. All that is kept is in a cache of the processor then, beside what is being read; with 1,000 ids it was not.
 _IDS_KEPT = 250
 _GENERATION = 64  # messages that are added up together, once as many newer ones have come
-_OPEN = 16  # the last ones of many that come together, of which more frames may follow at once
+_OPEN = 16  # the last ones of many that come together: more usage of these is counted, but of no earlier ones
 
 _SYNTHETIC = "<synthetic>"  # the model of messages that the program itself writes, with a usage of zeros
 
@@ -76,11 +76,11 @@ class Ledger:
 
     def __init__(self) -> None:
         # Messages since the last result, by id: the newest generation, the one before it, and by model the sum of those
-        # that are older still.
+        # that are older still, or that came with many others.
         self._newest: dict[str, _Raw] = {}
         self._older: dict[str, _Raw] = {}
         self._oldest: dict[str, _Counts] = {}
-        self._settled: set[str] = set()  # ids of messages before them all, which count no more
+        self._settled: set[str] = set()  # ids of messages but for the newest, which count no more as new ones
         self._settled_before: set[str] = set()
         self._settling: Sequence[str] = ()  # ids that are about to be among these
         self._last: _Many = _NONE  # the last ones of many that came together
@@ -97,7 +97,7 @@ class Ledger:
             return self._close(frame)
         parent = frame.get("parent_tool_use_id")
         if kind == "assistant":
-            self._count(frame.get("message"))
+            self.note_messages([frame])
             return None
         event = frame.get("event")
         if not isinstance(event, dict) or not isinstance(parent, str | None):
@@ -116,7 +116,7 @@ class Ledger:
                 self._count(frame.get("message"))
         if len(self._newest) >= _GENERATION:
             oldest = _with(self._oldest, self._older.values())
-            self._settle(self._older)
+            self._settle(self._newest)  # not later: what is forgotten is what was settled first
             self._oldest, self._older, self._newest = oldest, self._newest, {}  # at once: see `_close`
 
     def _add_up(self, names: list[str], model: str, counts: list[int]) -> bool:
@@ -160,12 +160,14 @@ class Ledger:
         if message.__class__ is not dict:
             return ""
         name, usage = message.get("id"), message.get("usage")
-        if name.__class__ is not str or not name or name in self._settled or name in self._settled_before:
+        if name.__class__ is not str or not name:
+            return ""
+        messages = self._older if name in self._older else self._newest
+        if name not in messages and (name in self._settled or name in self._settled_before):
             return ""
         get = usage.get if usage.__class__ is dict else {}.get
         model = message.get("model")
         raw: _Raw = model if model.__class__ is str else "", tuple(map(get, _TOKENS))
-        messages = self._older if name in self._older else self._newest
         known = messages.get(name, raw)
         messages[name] = known[0] or raw[0], tuple(map(_larger_count, known[1], raw[1]))
         return str(name)
@@ -177,6 +179,8 @@ class Ledger:
     def _close(self, result: dict[str, Any]) -> Usage | None:
         if result is self._closed[0]:
             return self._closed[1]
+        self._finish_settling()
+        self._unfold()
         told, since = _models(result.get("modelUsage")), result.get("model_usage_since_last_result")
         total_cost: Any = result.get("total_cost_usd")
         cost = self._grown_cost(total_cost)
@@ -190,9 +194,6 @@ class Ledger:
         told_cost = max(total_cost, self._told_cost) if _is_money(total_cost) else self._told_cost
         usage = _usage(by_model, _tokens(result.get("usage"), _TOKENS), cost)
         total = _sum(self._total, usage)
-        self._finish_settling()
-        self._unfold()
-        self._settle(self._older)
         self._settle(self._newest)
         # All at once, with no call in between: a strike from outside leaves this undone or done, and no half of it.
         self._told, self._told_cost, self._total = told or self._told, told_cost, total
@@ -228,7 +229,7 @@ def _read_many(frames: Sequence[dict[str, Any]]) -> _Many | None:
         names, (model,) = list(map(_NAME, messages)), set(map(_MODEL, messages))
         counts = list(chain.from_iterable(map(_COUNTS, map(_USAGE, messages))))
         different = set(names)
-    except (KeyError, TypeError, IndexError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return None
     apart = len(different) == len(names) and "" not in different
     plain = set(map(type, names)) == {str} == {type(model)} and set(map(type, counts)) == {int} and min(counts) >= 0
