@@ -5,19 +5,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import attrs
 
 from benchmarks.metrics import Metric, Pair
-from benchmarks.sides.measuring import Figures
+from benchmarks.sides.measuring import TURN, Figures
 
 RUN_SECONDS = 600.0
-"""How long one side of one round may take."""
+"""How long one side of one round may take, its waiting for its turns included."""
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -70,11 +71,8 @@ def run_row(
     found: list[Pair] = []
     with _needs(row) as more:
         for number in range(pairs):
-            figures = {
-                side: run_side(pythons.command(side), row.work, {**parameters, **more()})
-                for side in turn_about(row.sides, number)
-            }
-            found.append(figures)
+            commands = {side: pythons.command(side) for side in turn_about(row.sides, number)}
+            found.append(run_sides(commands, row.work, {**parameters, **more()}))
             tell(f"{row.name}: {number + 1} of {pairs}")
     return found
 
@@ -84,32 +82,104 @@ def turn_about(sides: Sequence[str], number: int) -> Sequence[str]:
     return sides if number % 2 == 0 else sides[::-1]
 
 
-def run_side(command: Sequence[str], work: str, parameters: Parameters) -> Figures:
-    """Run one side once and return its figures, with `process`, the seconds of the whole process, added."""
+def run_sides(commands: Mapping[str, Sequence[str]], work: str, parameters: Parameters) -> dict[str, Figures]:
+    """Run each side once, one after the other, and return their figures.
+
+    Those whose work has `turns` do their parts of it in turns: the machine may be fast in one second and slow in the
+    next one, and so are both. Raises `RunError`.
+    """
+    found: dict[str, Figures] = {}
+    with ExitStack() as stack:
+        waiting: dict[str, _Side] = {}
+        for name, command in commands.items():
+            waiting[name] = stack.enter_context(_started(command, work, parameters))
+            _listen(waiting, name, found)
+        number = 0
+        while waiting:
+            number += 1
+            for name in turn_about([*waiting], number):
+                waiting[name].go_on()
+                _listen(waiting, name, found)
+    return {name: found[name] for name in commands}
+
+
+def _listen(waiting: "dict[str, _Side]", name: str, found: dict[str, Figures]) -> None:
+    """Wait until a side waits for its turn, or has its figures."""
+    figures = waiting[name].figures()
+    if figures is not None:
+        found[name] = figures
+        del waiting[name]
+
+
+@attrs.define
+class _Side:
+    """A side's process."""
+
+    name: str
+    process: "subprocess.Popen[str]"
+    complaints: IO[str]
+    late: bool = False
+
+    def go_on(self) -> None:
+        """Let it do the next part."""
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):  # it has failed, which its figures tell
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+
+    def figures(self) -> Figures | None:
+        """Return its figures, once it has ended; None if it waits for its turn. Raises `RunError`."""
+        assert self.process.stdout is not None
+        said = ""
+        for line in self.process.stdout:
+            if line == TURN:
+                return None
+            said += line
+        status = self.process.wait()
+        if self.late:
+            raise RunError(f"{self.name} took more than {RUN_SECONDS:.0f} s")
+        if status:
+            self.complaints.seek(0)
+            raise RunError(f"{self.name} ended with {status}:\n{self.complaints.read()[-2000:]}")
+        return parse_figures(said)
+
+    def give_up(self) -> None:
+        """End it for the time it has taken."""
+        self.late = True
+        self.kill()
+
+    def kill(self) -> None:
+        """End it, if it has not ended."""
+        if self.process.returncode is None:  # not reaped yet, so the group is still its own
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+@contextmanager
+def _started(command: Sequence[str], work: str, parameters: Parameters) -> Iterator[_Side]:
+    """Start a side, and end it with the block."""
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode, so the checkout's is kept
-    start = time.perf_counter()
-    with subprocess.Popen(
-        [*command, work, json.dumps(parameters)],
-        env=environment,
-        cwd=_ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    with (
+        tempfile.TemporaryFile("w+") as complaints,
+        subprocess.Popen(
+            [*command, work, json.dumps(parameters)],
+            env=environment,
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
+        side = _Side(f"{command[-1]} {work}", process, complaints)
+        timer = threading.Timer(RUN_SECONDS, side.give_up)
+        timer.start()
         try:
-            said, complained = process.communicate(timeout=RUN_SECONDS)
-        except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so the group is still its own
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise RunError(f"{command[-1]} {work} took more than {RUN_SECONDS:.0f} s") from error
-            raise
-    seconds = time.perf_counter() - start
-    if process.returncode:
-        raise RunError(f"{command[-1]} {work} ended with {process.returncode}:\n{complained[-2000:]}")
-    return {**parse_figures(said), "process": seconds}
+            yield side
+        finally:
+            timer.cancel()
+            side.kill()
 
 
 def parse_figures(said: str) -> Figures:

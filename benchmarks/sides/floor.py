@@ -23,6 +23,7 @@ from benchmarks.sides.measuring import (
     main,
     percentile,
     script,
+    turns,
 )
 
 
@@ -77,29 +78,31 @@ def delivery(parameters: Parameters) -> Figures:
 
 def stream(parameters: Parameters) -> Figures:
     """Measure a loop that reads lines and decodes them, and `cat` on the same bytes."""
-    loop = _loop(parameters)
-    with Span() as cat, _dumping(parameters) as peer:
-        subprocess.run(["cat"], stdin=peer.stdout, stdout=subprocess.DEVNULL, check=True)
+    loop, cat = Span(), Span()
+    for part in turns(parameters):
+        _loop(part, loop)
+        with cat, _dumping(part) as peer:
+            subprocess.run(["cat"], stdin=peer.stdout, stdout=subprocess.DEVNULL, check=True)
     return {"seconds": loop.wall, "cpu": loop.cpu, "cat": cat.wall}
 
 
 def growth(parameters: Parameters) -> Figures:
     """Measure the loop of `stream` at every point of a row."""
-    return {name: _loop({**parameters, **point}).wall for name, point in parameters["points"].items()}
+    return {name: _loop({**parameters, **point}, Span()) for name, point in parameters["points"].items()}
 
 
-def _loop(parameters: Parameters) -> Span:
+def _loop(parameters: Parameters, span: Span) -> float:
     """Read and decode every line; timed from the first byte on, so that the start of the stand-in does not count."""
     with _dumping(parameters) as peer:
         assert isinstance(peer.stdout, io.BufferedReader)
         peer.stdout.peek(1)
         count = 0
-        with Span() as span:
+        with span:
             for line in peer.stdout:
                 orjson.loads(line)
                 count += 1
     assert count == parameters["n"]
-    return span
+    return span.wall
 
 
 def _dumping(parameters: Parameters) -> "subprocess.Popen[bytes]":

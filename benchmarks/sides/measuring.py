@@ -5,7 +5,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,8 +25,12 @@ SERVERS = ("own", "low", "high")
 """Servers of tools: of functions by the SDK itself, and two of the `mcp` library, low-level and `MCPServer`."""
 
 
+TURN = "your turn?\n"
+"""What a side prints before each part of its work that has `turns`; it goes on when a line comes, or the end."""
+
+
 class Span:
-    """The wall clock's and this process's seconds of a block."""
+    """The wall clock's and this process's seconds of a block, or of all that it was used for."""
 
     wall = 0.0
     """Seconds by the clock."""
@@ -41,7 +45,8 @@ class Span:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         wall, cpu = self._began
-        self.wall, self.cpu = time.perf_counter() - wall, time.process_time() - cpu
+        self.wall += time.perf_counter() - wall
+        self.cpu += time.process_time() - cpu
 
 
 def percentile(values: Iterable[float], share: float) -> float:
@@ -69,6 +74,16 @@ def script(**words: object) -> str:
 def burst(parameters: Parameters) -> str:
     """Return the script of a row's messages."""
     return script(n=parameters["n"], kind=parameters["kind"], size=parameters["size"])
+
+
+def turns(parameters: Parameters) -> Iterator[Parameters]:
+    """Yield the parameters of each part of a row's messages, when it is this side's turn."""
+    count = parameters.get("turns", 1)
+    assert parameters["n"] % count == 0
+    for _ in range(count):
+        print(TURN, end="", flush=True)
+        sys.stdin.readline()
+        yield {**parameters, "n": parameters["n"] // count}
 
 
 def answered(result: str | None) -> Figures:

@@ -25,6 +25,7 @@ from benchmarks.sides.measuring import (
     resident,
     script,
     tool_rounds,
+    turns,
 )
 
 if TYPE_CHECKING:
@@ -90,11 +91,13 @@ async def control(parameters: Parameters) -> Figures:
 
 
 async def stream(parameters: Parameters) -> Figures:
-    """Measure one turn of many messages, each read as its type and looked into."""
+    """Measure turns of many messages, each read as its type and looked into."""
+    span = Span()
     async with open_client(parameters) as client:
         await consume(client, script(n=100, kind=parameters["kind"], size=60), 100)
-        with Span() as span:
-            await consume(client, burst(parameters), parameters["n"])
+        for part in turns(parameters):
+            with span:
+                await consume(client, burst(part), part["n"])
         return {"seconds": span.wall, "cpu": span.cpu, "peak": peak()}
 
 

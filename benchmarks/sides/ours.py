@@ -22,6 +22,7 @@ from benchmarks.sides.measuring import (
     resident,
     script,
     tool_rounds,
+    turns,
 )
 
 if TYPE_CHECKING:
@@ -101,11 +102,13 @@ def control(parameters: Parameters) -> Figures:
 
 
 def stream(parameters: Parameters) -> Figures:
-    """Measure one turn of many messages, each read as its type and looked into."""
+    """Measure turns of many messages, each read as its type and looked into."""
+    span = Span()
     with new_session(parameters) as session:
         consume(session.ask(script(n=100, kind=parameters["kind"], size=60)), 100)
-        with Span() as span:
-            consume(session.ask(burst(parameters)), parameters["n"])
+        for part in turns(parameters):
+            with span:
+                consume(session.ask(burst(part)), part["n"])
         return {"seconds": span.wall, "cpu": span.cpu, "peak": peak()}
 
 
