@@ -183,7 +183,7 @@ STREAMS = (
         "200 assistant messages of 900 KiB",
         _streamed("900 KiB lines", (3.0, 4.0), (1.0, None)),
         ALL_SIDES,
-        {"n": 200, "turns": 10, "kind": "assistant", "size": 900 * 1024},
+        {"n": 200, "turns": 4, "kind": "assistant", "size": 900 * 1024},
         quick={"n": 40},
     ),
     Row(
@@ -192,7 +192,7 @@ STREAMS = (
         "8 assistant messages of 16 MiB",
         _streamed("16 MiB lines", (1.8, 2.2), (1.0, None)),
         ALL_SIDES,
-        {"n": 8, "turns": 4, "kind": "assistant", "size": 16 * MIB},
+        {"n": 8, "kind": "assistant", "size": 16 * MIB},
     ),
 )
 
