@@ -36,5 +36,5 @@ def test_row_runs_on_the_real_program() -> None:
         pytest.skip(told)
     (row,) = REAL
     (figures,) = run_row(attrs.evolve(row, sides=("ours",)), Pythons(sources.ROOT, None), 1)
-    assert set(figures["ours"]) == {"open", "word", "permission", "deltas", "process"}
+    assert set(figures["ours"]) == {"open", "word", "permission", "deltas"}
     assert figures["ours"]["permission"] > 0
