@@ -1,5 +1,5 @@
 """What this SDK costs beside the official one and beside bare loops: `python -m benchmarks`, apart from the tests.
 
-Machines drift by factors within minutes, so every number is a ratio of runs made one after the other, and the reported
-one is the median over the pairs.
+Machines drift by factors within minutes, so every number is a ratio of runs made one after the other, or in turns, and
+the reported one is the median over the pairs.
 """
