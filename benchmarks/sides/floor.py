@@ -107,7 +107,10 @@ def _loop(parameters: Parameters, span: Span) -> float:
 
 def _dumping(parameters: Parameters) -> "subprocess.Popen[bytes]":
     environment = {**os.environ, "PEER_DUMP": burst(parameters)}
-    return subprocess.Popen([parameters["peer"]], env=environment, stdout=subprocess.PIPE, bufsize=64 * 1024)
+    none = subprocess.DEVNULL  # and not ours, which says whose turn it is
+    return subprocess.Popen(
+        [parameters["peer"]], env=environment, stdin=none, stdout=subprocess.PIPE, bufsize=64 * 1024
+    )
 
 
 def _hop(command: str, count: int) -> tuple[list[float], float]:
