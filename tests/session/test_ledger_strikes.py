@@ -24,9 +24,7 @@ STEPS = st.tuples(
 
 def message(number: int, model: str) -> dict[str, Any]:
     """Return the frame of a message that has taken one token."""
-    usage = dict.fromkeys(
-        ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"), 1
-    )
+    usage = dict.fromkeys(module._TOKENS, 1)
     return {"type": "assistant", "message": {"id": f"m{number}", "model": model, "usage": usage}}
 
 
