@@ -14,7 +14,7 @@ Two sources are put together, because each misses something (measured on 2.0.75,
 So 2.1.332's own difference counts as it is, and of older programs whatever is larger, field by field, model by model.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
@@ -30,7 +30,8 @@ COUNTED = ("assistant", "stream_event", "result")
 # one. All that is kept is in a cache of the processor then, beside what is being read; with 1,000 ids it was not.
 _IDS_KEPT = 250
 _GENERATION = 64  # messages that are added up together, once as many newer ones have come
-_OPEN = 16  # the last ones of many that come together: more usage of these is counted, but of no earlier ones
+_RUNS = 16  # of many messages each, that are added up together: each time costs as much as to read a run
+_OPEN = 16  # the last ones of these: more usage of them is counted, but of no earlier ones
 
 _SYNTHETIC = "<synthetic>"  # the model of messages that the program itself writes, with a usage of zeros
 
@@ -44,11 +45,10 @@ _TOKENS = {
 }
 _MESSAGE, _NAME, _MODEL, _USAGE = map(itemgetter, ("message", "id", "model", "usage"))
 _COUNTS = itemgetter(*_TOKENS)
-_FIRST, _SECOND = itemgetter(0), itemgetter(1)
+_FIRST, _SECOND, _THIRD = map(itemgetter, range(3))
 _Counts = dict[str, Any]  # of the fields of Usage those that are known
 _Raw = tuple[str, tuple[Any, ...]]  # the model, "" if it is no text, and what stands in the places of the tokens
-_Many = tuple[list[str], str, list[int]]  # ids, the model of them all, and the counts of each, all in a row
-_NONE: _Many = ([], "", [])
+_Many = tuple[list[Any], Any, list[Any]]  # the ids, the model of them all, and the counts of each, all in a row
 
 
 @attrs.frozen
@@ -83,7 +83,7 @@ class Ledger:
         self._settled: set[str] = set()  # ids of messages but for the newest, which count no more as new ones
         self._settled_before: set[str] = set()
         self._settling: Sequence[str] = ()  # ids that are about to be among these
-        self._last: _Many = _NONE  # the last ones of many that came together
+        self._waiting: list[_Many] = []  # runs that are not yet added up, but for the last ones of those that are
         self._streams: dict[object, str] = {}  # the message that streams, by the tool call it belongs to
         self._told: dict[str, _Counts] = {}  # by model, as the newest result has it
         self._told_cost: float = 0
@@ -111,39 +111,60 @@ class Ledger:
     def note_messages(self, frames: Sequence[dict[str, Any]]) -> None:
         """Count frames of the type "assistant"."""
         many = _read_many(frames) if len(frames) > _OPEN else None
-        if many is None or not self._add_up(*many):
+        if many is None:
             for frame in frames:
                 self._count(frame.get("message"))
+            self._begin_generation()
+            return
+        self._waiting.append(many)
+        if len(self._waiting) >= _RUNS:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        """Add up all that waits, but for the last messages; one by one if any is odd or may be known already."""
+        self._finish_settling()
+        runs, (model, *others) = self._waiting, dict.fromkeys(map(_SECOND, self._waiting))
+        names, counts = [*chain.from_iterable(map(_FIRST, runs))], [*chain.from_iterable(map(_THIRD, runs))]
+        if others or not _are_plain(names, model, counts) or not self._are_new(names):
+            self._count_apart()
+            return
+        split = (len(names) - _OPEN) * len(_TOKENS)
+        sums = {name: sum(counts[at : split : len(_TOKENS)]) for at, name in enumerate(_TOKENS)}
+        oldest = {**self._oldest, model: _added(self._oldest.get(model, {}), sums)}
+        waiting = [(names[-_OPEN:], model, counts[split:])]
+        # The newest ones, and of these at least the run that may be noted again.
+        settling = names[:-_OPEN][-max(_IDS_KEPT, len(runs[-1][0])) :]
+        self._oldest, self._waiting, self._settling = oldest, waiting, settling  # at once: see `_close`
+        self._finish_settling()
+
+    def _are_new(self, names: Sequence[str]) -> bool:
+        known = (self._newest, self._older, self._settled, self._settled_before)
+        return all(map(set(names).isdisjoint, known))
+
+    def _count_apart(self) -> None:
+        """Count what waits, message by message."""
+        while self._waiting:
+            names, model, counts = self._waiting[0]
+            for name, raw in zip(names, _apart(counts), strict=True):
+                self._count_raw(name, model, raw)
+            self._begin_generation()
+            del self._waiting[0]  # the same run may be counted again, but no other one was in between
+
+    def _begin_generation(self) -> None:
         if len(self._newest) >= _GENERATION:
             oldest = _with(self._oldest, self._older.values())
             self._settle(self._newest)  # not later: what is forgotten is what was settled first
             self._oldest, self._older, self._newest = oldest, self._newest, {}  # at once: see `_close`
 
-    def _add_up(self, names: list[str], model: str, counts: list[int]) -> bool:
-        """Add up many messages of one model, but for the last ones; False if any may be known already."""
-        self._finish_settling()
-        if self._last[1] != model:
-            self._unfold()
-        last_names, _, last_counts = self._last
-        known = (last_names, self._newest, self._older, self._settled, self._settled_before)
-        if not all(map(set(names).isdisjoint, known)):
-            return False
-        names, counts = last_names + names, last_counts + counts
-        split = (len(names) - _OPEN) * len(_TOKENS)
-        sums = {name: sum(counts[at : split : len(_TOKENS)]) for at, name in enumerate(_TOKENS)}
-        oldest = {**self._oldest, model: _added(self._oldest.get(model, {}), sums)}
-        last, settling = (names[-_OPEN:], model, counts[split:]), names[:-_OPEN]
-        self._oldest, self._last, self._settling = oldest, last, settling  # at once: see `_close`
-        self._finish_settling()
-        return True
-
     def _unfold(self) -> None:
-        """Put the last ones of many among those that further frames may be of."""
-        names, model, counts = self._last
-        if names:
-            raws = zip(repeat(model), zip(*[iter(counts)] * len(_TOKENS), strict=True))
+        """Add up what waits, and put the last ones among those that further frames may be of."""
+        if len(self._waiting) > 1 or (self._waiting and len(self._waiting[0][0]) > _OPEN):
+            self._add_up()
+        if self._waiting:
+            ((names, model, counts),) = self._waiting
+            raws = zip(repeat(model), _apart(counts))
             newest = {**self._newest, **dict(zip(names, raws, strict=True))}
-            self._newest, self._last = newest, _NONE  # at once: see `_close`
+            self._newest, self._waiting = newest, []  # at once: see `_close`
 
     def since_result(self) -> Usage | None:
         """Return what was spent since the last result, as far as messages tell: fewer output tokens on 2.1.332."""
@@ -159,15 +180,17 @@ class Ledger:
         self._unfold()
         if message.__class__ is not dict:
             return ""
-        name, usage = message.get("id"), message.get("usage")
+        usage, model = message.get("usage"), message.get("model")
+        get = usage.get if usage.__class__ is dict else {}.get
+        return self._count_raw(message.get("id"), model, tuple(map(get, _TOKENS)))
+
+    def _count_raw(self, name: Any, model: Any, counts: tuple[Any, ...]) -> str:
         if name.__class__ is not str or not name:
             return ""
         messages = self._older if name in self._older else self._newest
         if name not in messages and (name in self._settled or name in self._settled_before):
             return ""
-        get = usage.get if usage.__class__ is dict else {}.get
-        model = message.get("model")
-        raw: _Raw = model if model.__class__ is str else "", tuple(map(get, _TOKENS))
+        raw: _Raw = model if model.__class__ is str else "", counts
         known = messages.get(name, raw)
         messages[name] = known[0] or raw[0], tuple(map(_larger_count, known[1], raw[1]))
         return str(name)
@@ -220,20 +243,26 @@ class Ledger:
 
 
 def _read_many(frames: Sequence[dict[str, Any]]) -> _Many | None:
-    """Return messages if they are what most are: whole, of one model, and none with the id of another.
-
-    All of it is done in C, and takes a third of the time of counting each by itself.
-    """
+    """Return messages if they are what most are: whole, and of one model. All in C, and looked at when added up."""
     try:
         messages = list(map(_MESSAGE, frames))
         names, (model,) = list(map(_NAME, messages)), set(map(_MODEL, messages))
-        counts = list(chain.from_iterable(map(_COUNTS, map(_USAGE, messages))))
-        different = set(names)
+        return names, model, list(chain.from_iterable(map(_COUNTS, map(_USAGE, messages))))
     except (KeyError, TypeError, ValueError):
         return None
-    apart = len(different) == len(names) and "" not in different
-    plain = set(map(type, names)) == {str} == {type(model)} and set(map(type, counts)) == {int} and min(counts) >= 0
-    return (names, model, counts) if apart and plain and model != _SYNTHETIC else None
+
+
+def _are_plain(names: Sequence[Any], model: Any, counts: Sequence[Any]) -> bool:
+    """Tell whether messages have nothing odd, and none has the id of another."""
+    if set(map(type, names)) != {str} or type(model) is not str or model == _SYNTHETIC:
+        return False
+    different = set(names)
+    return len(different) == len(names) and "" not in different and set(map(type, counts)) == {int} and min(counts) >= 0
+
+
+def _apart(counts: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """Return the counts of each message."""
+    return zip(*[iter(counts)] * len(_TOKENS), strict=True)
 
 
 def _with(earlier: Mapping[str, _Counts], raws: Collection[_Raw]) -> dict[str, _Counts]:

@@ -32,7 +32,7 @@ def message(number: int, model: str) -> dict[str, Any]:
 def small() -> Iterator[None]:
     """Have a ledger keep less, so that a short history goes through all that a long one does."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"_IDS_KEPT": 25, "_GENERATION": 6, "_OPEN": 2}.items():
+        for name, value in {"_IDS_KEPT": 25, "_GENERATION": 6, "_OPEN": 2, "_RUNS": 3}.items():
             patch.setattr(module, name, value)
         yield
 
