@@ -3,7 +3,7 @@
 import math
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -185,7 +185,7 @@ class Conversation:
             with self._lock:
                 self._notes.settle(1)
 
-    def settle_run(self, run: MessageRun, frames: list[dict[str, Any] | None]) -> None:
+    def settle_run(self, run: MessageRun, frames: Sequence[dict[str, Any] | None]) -> None:
         """Note a run that the caller has decoded."""
         with self._lock:
             self._notes.settle_run(run, frames)
@@ -307,7 +307,7 @@ class Conversation:
             for item in self._decoded(line):
                 self._place(item, delivery)
             if self.router.running and self._current is not None and number < len(lines):
-                self._place_run(type(run)(b"\n".join(lines[number:]), len(lines) - number), delivery)
+                self._place_run(type(run)((b"\n".join(lines[number:]),), len(lines) - number), delivery)
                 return
 
     def _place(self, item: One, delivery: Delivery) -> None:

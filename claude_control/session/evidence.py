@@ -1,7 +1,7 @@
 """What is seen of a turn before its result, as far as it tells how the turn ends. Pure."""
 
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -11,7 +11,8 @@ from claude_control.wire.reset_time import is_time, read_reset_time
 
 __all__ = ["NOTED", "NO_EVIDENCE", "Evidence", "is_command"]
 
-_MESSAGE = itemgetter("message")
+_MESSAGE, _REASON = itemgetter("message"), itemgetter("stop_reason")
+_ERRORS = frozenset(("error", "api_error_params"))
 
 NOTED = ("assistant", "user", "system", "rate_limit_event")
 """The types of frames to note."""
@@ -126,12 +127,9 @@ def _says_more(frames: Sequence[dict[str, Any]]) -> bool:
     """Tell whether any of the frames may say more than that the model has spoken; with nothing in Python for each."""
     try:
         messages = list(map(_MESSAGE, frames))
-        if True in map(dict.__contains__, frames, repeat("error")):
+        if not _ERRORS.isdisjoint(chain.from_iterable(frames)):
             return True
-        if True in map(dict.__contains__, frames, repeat("api_error_params")):
-            return True
-        reasons = map(dict.get, messages, repeat("stop_reason"))
-        return any(map(dict.get, messages, repeat("stop_details"))) or "refusal" in reasons
+        return any(map(dict.get, messages, repeat("stop_details"))) or "refusal" in map(_REASON, messages)
     except (KeyError, TypeError):  # no message, or an odd one
         return True
 

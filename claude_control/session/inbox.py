@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from claude_control.deadline import Deadline, Waiter
-from claude_control.wire.framing import cut
+from claude_control.wire.framing import Piece, cut
 from claude_control.wire.messages import MessagesDropped
 
 __all__ = ["PART_BYTES", "Inbox", "Item", "MessageRun", "Newest", "One", "Run", "Stream"]
@@ -36,13 +36,22 @@ READ_BACK = 1 << 20
 
 
 class Run:
-    """Lines that nobody has decoded yet: a `block` of at least one, with newlines between them, and their `count`."""
+    """Lines that nobody has decoded yet: at least one, with newlines between them.
 
-    __slots__ = ("block", "count")
+    `pieces` are their bytes in order, `size` is how many, and `count` the number of lines.
+    """
 
-    def __init__(self, block: bytes, count: int) -> None:
-        self.block = block
+    __slots__ = ("count", "pieces", "size")
+
+    def __init__(self, pieces: Sequence[Piece], count: int) -> None:
+        self.pieces = pieces
         self.count = count
+        self.size = sum(map(len, pieces))
+
+    @property
+    def block(self) -> bytes:
+        """All of them in one piece."""
+        return b"".join(self.pieces)
 
     def lines(self) -> list[bytes]:
         """Return the lines by themselves."""
@@ -54,8 +63,8 @@ class MessageRun(Run):
 
     __slots__ = ("noted",)
 
-    def __init__(self, block: bytes, count: int) -> None:
-        super().__init__(block, count)
+    def __init__(self, pieces: Sequence[Piece], count: int) -> None:
+        super().__init__(pieces, count)
         self.noted = False
 
 
@@ -237,7 +246,7 @@ class Inbox(_Waiting):
             spill.insert(item)
 
     def _keep_run(self, run: Run) -> None:
-        spill, size = self._spill, len(run.block)
+        spill, size = self._spill, run.size
         if spill is not None:
             spill.write(run.block)
         elif self._size + size <= self._budget:
@@ -297,7 +306,7 @@ class _Spill:
             end = min(end, where)
         data = self._read_lines(start, end)
         parts = cut(data[:-1], {b"": PART_BYTES}) if data else ()
-        return [Run(part, count) for _, part, count in parts], (start + len(data), index)
+        return [Run((part,), count) for _, part, count in parts], (start + len(data), index)
 
     def _read_lines(self, start: int, end: int) -> bytes:
         """Return some whole lines, at least one if there are any."""

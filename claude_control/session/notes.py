@@ -6,7 +6,7 @@ it all noted first.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from claude_control.session.inbox import MessageRun
@@ -64,7 +64,7 @@ class Notes:
     def owe(self, record: TurnRecord, run: MessageRun) -> None:
         """Note a run of messages later."""
         self._owed.append((record, run))
-        self.bytes += len(run.block)
+        self.bytes += run.size
         self.newest = record
 
     def settle(self, most: float) -> None:
@@ -75,7 +75,7 @@ class Notes:
                 if not thing.noted:
                     if most <= 0:
                         return
-                    most -= len(thing.block)
+                    most -= thing.size
                     self._note_run(record, thing, [self._decode(line) for line in thing.lines()])
             elif not thing.noted:
                 self._note(record, thing)
@@ -87,7 +87,7 @@ class Notes:
         if not self._owed:
             self.bytes = 0  # exactly, whatever was struck
 
-    def settle_run(self, run: MessageRun, frames: list[Frame | None]) -> None:
+    def settle_run(self, run: MessageRun, frames: Sequence[Frame | None]) -> None:
         """Note a run that was decoded, and whatever is owed from before it."""
         while self._owed and not run.noted:
             record, thing = self._owed[0]
@@ -107,9 +107,9 @@ class Notes:
         else:
             record.note(owed.frame)
 
-    def _note_run(self, record: TurnRecord | None, run: MessageRun, frames: list[Frame | None]) -> None:
+    def _note_run(self, record: TurnRecord | None, run: MessageRun, frames: Sequence[Frame | None]) -> None:
         found = list(filter(None, frames))
         self.ledger.note_messages(found)
         assert record is not None
         record.note_messages(found, run)
-        self.bytes -= len(run.block)
+        self.bytes -= run.size

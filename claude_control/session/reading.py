@@ -130,6 +130,11 @@ class Reader:
         self.bytes_read += len(chunk)
         self._frames_before = self.frames
         self._fast = len(chunk) >= _FAST_BYTES
+        if MESSAGE in self._kinds and (found := self._splitter.feed_alike(chunk, MESSAGE)):
+            run = MessageRun(*found)
+            self.frames += run.count
+            self._items.append(run)
+            return True
         block = self._splitter.feed_block(chunk)
         if block is None:
             self._read_lines(self._splitter.feed(chunk))
@@ -211,7 +216,7 @@ class Reader:
             return (), chunk
         if chunk.count(b"\n" + begin, 0, size) < ends:
             return (), chunk
-        frames = Decoder().decode_block(chunk[:size], ends + 1)
+        frames = Decoder().decode_block((chunk[:size],), ends + 1)
         return (frames, chunk[size + 1 :]) if frames is not None and _are(kind, frames) else ((), chunk)
 
     def deltas_in(self, chunk: bytes) -> int:
@@ -251,7 +256,7 @@ class Reader:
         if block.count(b"\n" + _LONE[kind], whole) < ends:
             return False
         asks = kind == "control_request"
-        frames = self._decoder.decode_block(block, ends + 1, exact=asks)
+        frames = self._decoder.decode_block((block,), ends + 1, exact=asks)
         if frames is None or not _are(kind, frames):
             return False
         if self._items:
@@ -286,9 +291,9 @@ class Reader:
         """Read lines that begin like those that are handed over as they came, or one that does not."""
         self.frames += count
         if begin is DELTA:
-            self._items.append(Run(lines, count))
+            self._items.append(Run((lines,), count))
         elif begin is MESSAGE:
-            self._items.append(MessageRun(lines, count))
+            self._items.append(MessageRun((lines,), count))
         else:
             self._read_line(lines)
 
@@ -350,11 +355,11 @@ def _are(kind: str, frames: Sequence[Any]) -> bool:
         return False
 
 
-def read_run(run: Run, decoder: Decoder) -> tuple[list[Message], list[dict[str, Any] | None]]:
+def read_run(run: Run, decoder: Decoder) -> tuple[list[Message], Sequence[dict[str, Any] | None]]:
     """Return the messages of a run, and their frames: None for a line that is no JSON object."""
-    frames = decoder.decode_block(run.block, run.count)
+    frames = decoder.decode_block(run.pieces, run.count)
     if frames is not None:
-        return decode_all(frames), [*frames]
+        return decode_all(frames), frames
     lines = run.lines()
     odd = [decoder.decode(line) for line in lines]
     return [_bad_line(line) if frame is None else decode(frame) for line, frame in zip(lines, odd, strict=True)], odd

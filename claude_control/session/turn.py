@@ -199,7 +199,7 @@ class Consumer:
         """Return the messages that an item of the stream stands for."""
         reader = self._connection.reader
         if item.__class__ is bytes and item.endswith(b"\n"):  # as it was read in this thread, perhaps many lines
-            return read_run(Run(item[:-1], item.count(b"\n")), reader.late_decoder)[0]
+            return read_run(Run((item[:-1],), item.count(b"\n")), reader.late_decoder)[0]
         if not isinstance(item, Run):
             return [read_item(item, reader.late_decoder.decode)]
         if not isinstance(item, MessageRun) or item.noted:

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, repeat
 from pathlib import PurePath
 from typing import Any
@@ -20,7 +20,7 @@ from claude_control import loading
 from claude_control.errors import OptionsError
 from claude_control.records import frozen
 
-__all__ = ["DELTA", "MESSAGE", "Decoder", "LineSplitter", "LongLine", "cut", "encode"]
+__all__ = ["DELTA", "MESSAGE", "Decoder", "LineSplitter", "LongLine", "Piece", "cut", "encode"]
 
 HEAD_BYTES = 256
 """How much of a line that is too long is kept, to say what it was."""
@@ -35,7 +35,11 @@ So it is known without being decoded; one that begins otherwise is known when it
 MESSAGE = b'{"type":"assistant",'
 """How a line begins that is a whole message of the model's, on the same versions."""
 
+Piece = bytes | memoryview
+"""Some bytes of a block of lines."""
+
 _CONTROL = re.compile(rb'"type"\s*:\s*"control_re')
+_SMALL_PART = 16  # of a chunk that may be kept in vain
 
 
 @frozen
@@ -107,14 +111,40 @@ class LineSplitter:
         self.whole = self._size
         if not self._size and end == len(chunk) - 1:  # whole lines, as of every answer
             return chunk[:-1]
-        head, tail = memoryview(chunk)[:end], chunk[end + 1 :]
-        block = b"".join([*self._fragments, head])
-        self._fragments, self._size = [tail] if tail else [], len(tail)
+        block = b"".join([*self._fragments, memoryview(chunk)[:end]])
+        self._keep_only(chunk[end + 1 :])
         return block
+
+    def feed_alike(self, chunk: bytes, begin: bytes) -> tuple[list[Piece], int] | None:
+        """Return the lines that end in this chunk if all of them begin so: their pieces, in order, and their number.
+
+        The pieces together are what `feed_block` returns, which they save the copying. None if any line begins
+        otherwise, or may be too long, or none ends: then nothing has happened.
+        """
+        end = chunk.rfind(b"\n")
+        if end < 0 or self._size + len(chunk) > self.limit:
+            return None
+        if not (self._fragments[0] if self._fragments else chunk).startswith(begin):
+            return None
+        # A file's lines are found many times as fast as to count goes, see `cut`; and none of them is kept.
+        file = io.BytesIO(chunk)
+        file.seek(chunk.find(b"\n") + 1)
+        alike = [*map(bytes.startswith, file, repeat(begin))]
+        tail = chunk[end + 1 :]
+        if not all(alike[:-1] if tail else alike):
+            return None
+        # A view keeps the whole chunk, of which much may be the next line's.
+        head = memoryview(chunk)[:end] if len(tail) * _SMALL_PART <= len(chunk) else chunk[:end]
+        pieces = [*self._fragments, head]
+        self._keep_only(tail)
+        return pieces, len(alike) + (not tail)
 
     def finish(self) -> list[bytes | LongLine]:
         """Return what is left at the end of the stream: a last line that has no newline."""
         return [self._take()] if self._size else []
+
+    def _keep_only(self, tail: bytes) -> None:
+        self._fragments, self._size = [tail] if tail else [], len(tail)
 
     def _keep(self, fragment: bytes) -> None:
         before, self._size = self._size, self._size + len(fragment)
@@ -220,19 +250,20 @@ class Decoder:
             return _decode_exactly(line, frame)
         return frame
 
-    def decode_block(self, block: bytes, count: int, *, exact: bool = False) -> list[dict[str, Any]] | None:
+    def decode_block(self, pieces: Sequence[Piece], count: int, *, exact: bool = False) -> list[dict[str, Any]] | None:
         """Return the objects of so many lines with newlines between them; requests must be `exact`, as in `decode`.
 
         Short ones are decoded as one list, which takes no longer than to decode them, where cutting them apart before
         would take a third of that again. None if any of them is odd: to be decoded by itself.
         """
-        if exact and _has_long_number(block):
+        if exact and _has_long_number(b"".join(pieces)):
             return None
         try:
-            if count == 1 or len(block) > _ONE_LIST:
+            if count == 1 or sum(map(len, pieces)) > _ONE_LIST:
+                block = b"".join(pieces)
                 lines = block.split(b"\n") if count > 1 else [block]
                 return [_loads(line) if len(line) < _HUGE else _load_huge(line) for line in lines]
-            frames: list[dict[str, Any]] = _loads(b"[%b]" % block.replace(b"\n", b","))
+            frames: list[dict[str, Any]] = _loads(b"".join([b"[", *pieces, b"]"]).replace(b"\n", b","))
         except orjson.JSONDecodeError:
             return None
         return frames if len(frames) == count else None

@@ -96,7 +96,7 @@ def drain(stream: Stream) -> list[Any]:
 def run(*numbers: int) -> Run:
     """Return lines that nobody has decoded."""
     lines = [json.dumps({"n": number, "run": True}).encode() for number in numbers]
-    return Run(b"\n".join(lines), len(lines))
+    return Run([b"\n".join(lines)], len(lines))
 
 
 def frames(items: Sequence[Item]) -> list[Any]:

@@ -43,7 +43,7 @@ def result(cost: float) -> dict[str, Any]:
 def run(*frames: dict[str, Any]) -> MessageRun:
     """Return the frames as a run of lines."""
     lines = [json.dumps(frame).encode() for frame in frames]
-    return MessageRun(b"\n".join(lines), len(lines))
+    return MessageRun([b"\n".join(lines)], len(lines))
 
 
 def record(name: str = "a") -> TurnRecord:
@@ -109,7 +109,7 @@ def test_a_run_that_is_read_first_takes_all_before_it_along() -> None:
 def test_an_odd_line_of_a_run_is_passed_over(odd: bytes) -> None:
     """A line that is no message leaves the others of its run as they are."""
     notes, turn = fresh(), record()
-    lines = MessageRun(b"\n".join([run(message(1, "one")).block, odd, run(message(2, "two", 5)).block]), 3)
+    lines = MessageRun([b"\n".join([run(message(1, "one")).block, odd, run(message(2, "two", 5)).block])], 3)
     notes.owe(turn, lines)
     notes.settle(1)
     usage = notes.ledger.since_result()

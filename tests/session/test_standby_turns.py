@@ -423,7 +423,7 @@ class Stage:
         def run() -> None:
             wait = self.standby._watch
             while chunk := wait() or os.read(self.reading, 1000):
-                self.inbox.put([Run(block, 1) for block in chunk.splitlines()])
+                self.inbox.put([Run([block], 1) for block in chunk.splitlines()])
                 wait = self.standby.wait
             self.inbox.finish()
 

@@ -53,10 +53,19 @@ def split(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
     return [line for chunk in chunks for line in splitter.feed(chunk)] + splitter.finish()
 
 
+BEGIN = b"{}"
+"""How lines begin that are taken together."""
+
+
 def split_blocks(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
     """Return all lines of a stream, taken as blocks wherever that is possible, as the reader takes them."""
     splitter, lines = LineSplitter(limit), list[bytes | LongLine]()
     for chunk in chunks:
+        if alike := splitter.feed_alike(chunk, BEGIN):
+            pieces, count = alike
+            lines += b"".join(pieces).split(b"\n")
+            assert all(isinstance(line, bytes) and line.startswith(BEGIN) for line in lines[-count:])
+            continue
         found = splitter.feed_block(chunk)
         assert not found or b"\n" not in found[: splitter.whole]
         if found is None:
@@ -81,7 +90,7 @@ def naive(stream: bytes, limit: int) -> list[bytes | LongLine]:
 
 @CUT
 @given(
-    lines=st.lists(st.binary(max_size=12) | st.sampled_from([b"", b"\r", b"\xe2\x80\xa8", b"{}"])),
+    lines=st.lists(st.binary(max_size=12) | st.sampled_from([b"", b"\r", b"\xe2\x80\xa8", b"{}", b"{}{}", b"{}\r{}"])),
     tail=st.binary(max_size=5),
     limit=st.integers(1, 14),
     seed=st.integers(0, 2**60),
@@ -95,6 +104,45 @@ def test_lines_do_not_depend_on_the_chunks(
     assert b"".join(chunks) == stream
     assert split(chunks, limit) == naive(stream, limit)
     assert split_blocks(chunks, limit) == naive(stream, limit)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "pieces", "count"),
+    [
+        ([b"{}1\n{}2\n"], [b"{}1\n{}2"], 2),
+        ([b"{}1\n"], [b"{}1"], 1),
+        ([b"{}1", b"1\n{}2\n{"], [b"{}1", b"1\n{}2"], 2),
+        ([b"{}1", b"1", b"1\n"], [b"{}1", b"1", b"1"], 1),
+        ([b"{}1", b"\n"], [b"{}1", b""], 1),
+    ],
+)
+def test_lines_that_begin_alike_are_taken_in_pieces(chunks: list[bytes], pieces: list[bytes], count: int) -> None:
+    """Nothing is copied of what is taken, and what follows it is the beginning of the next line."""
+    splitter = LineSplitter(100)
+    for chunk in chunks[:-1]:
+        assert splitter.feed_alike(chunk, BEGIN) is None
+        splitter.feed(chunk)
+    assert splitter.feed_alike(chunks[-1], BEGIN) == (pieces, count)
+    assert splitter.feed(b"}\n") == [chunks[-1].rpartition(b"\n")[2] + b"}"]
+
+
+@pytest.mark.parametrize("chunk", [b"", b"{}1", b"1\n{}2\n", b"{}1\n2\n", b"{}1\n\n", b"\n{}1\n", b"{}" * 60 + b"\n"])
+def test_other_lines_are_left_to_be_taken_otherwise(chunk: bytes) -> None:
+    """A chunk is not touched if no line ends in it, one begins otherwise or is empty, or one may be too long."""
+    splitter = LineSplitter(100)
+    assert splitter.feed_alike(chunk, BEGIN) is None
+    assert splitter.is_empty
+    assert splitter.finish() == []
+
+
+def test_pieces_keep_little_but_the_lines() -> None:
+    """Lines are copied out of a chunk of which much is the next line's: it would be kept with them otherwise."""
+    few, most = b"{}" + b"1" * 100 + b"\n", b"{}" + b"2" * 60
+    assert LineSplitter(10_000).feed_alike(few + most, BEGIN) == ([few[:-1]], 1)
+    (piece,), _ = LineSplitter(10_000).feed_alike(few * 20 + most, BEGIN) or ([b""], 0)
+    assert isinstance(piece, memoryview)
+    (piece,), _ = LineSplitter(10_000).feed_alike(few + most, BEGIN) or ([b""], 0)
+    assert isinstance(piece, bytes)
 
 
 @CUT
@@ -149,10 +197,10 @@ def test_long_lines_cost_linear_time() -> None:
 def test_block_is_decoded_line_by_line_or_not_at_all() -> None:
     """A block's objects are those of its lines; if a line is odd, or one is two, there are none: each is looked at."""
     lines = [b'{"type":"assistant","n":%d}' % number for number in range(3)]
-    assert Decoder().decode_block(b"\n".join(lines), 3) == [{"type": "assistant", "n": number} for number in range(3)]
-    assert Decoder().decode_block(lines[0], 1) == [{"type": "assistant", "n": 0}]
+    assert Decoder().decode_block([b"\n".join(lines)], 3) == [{"type": "assistant", "n": number} for number in range(3)]
+    assert Decoder().decode_block([lines[0]], 1) == [{"type": "assistant", "n": 0}]
     for odd in (b"{", b"", b'{"a":"\\ud83d"}', b'{"a":NaN}', b"{},{}", b"\xff", b"]", b"[", b"],[", b'{"a":1e999}x'):
-        assert Decoder().decode_block(b"\n".join([lines[0], odd, lines[1]]), 3) is None, odd
+        assert Decoder().decode_block([b"\n".join([lines[0], odd, lines[1]])], 3) is None, odd
 
 
 LINES = st.lists(st.sampled_from([b"begin one", b"begin", b"", b"beg", b"other", b"also this", b"also"]), min_size=1)
