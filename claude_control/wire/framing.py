@@ -39,7 +39,7 @@ Piece = bytes | memoryview
 """Some bytes of a block of lines."""
 
 _CONTROL = re.compile(rb'"type"\s*:\s*"control_re')
-_SMALL_PART = 16  # of a chunk that may be kept in vain
+_SMALL_PART = 8  # of a chunk that may be kept in vain is one of so many
 
 
 @frozen
@@ -119,23 +119,22 @@ class LineSplitter:
         """Return the lines that end in this chunk if all of them begin so: their pieces, in order, and their number.
 
         The pieces together are what `feed_block` returns, which they save the copying. None if any line begins
-        otherwise, or may be too long, or none ends: then nothing has happened.
+        otherwise, or may be too long, or none ends, or much of the chunk, which is kept as a whole, is the next line's:
+        then nothing has happened.
         """
-        end = chunk.rfind(b"\n")
-        if end < 0 or self._size + len(chunk) > self.limit:
-            return None
         if not (self._fragments[0] if self._fragments else chunk).startswith(begin):
+            return None
+        end = chunk.rfind(b"\n")
+        tail = chunk[end + 1 :]
+        if end < 0 or self._size + len(chunk) > self.limit or len(tail) * _SMALL_PART > len(chunk):
             return None
         # A file's lines are found many times as fast as to count goes, see `cut`; and none of them is kept.
         file = io.BytesIO(chunk)
         file.seek(chunk.find(b"\n") + 1)
         alike = [*map(bytes.startswith, file, repeat(begin))]
-        tail = chunk[end + 1 :]
         if not all(alike[:-1] if tail else alike):
             return None
-        # A view keeps the whole chunk, of which much may be the next line's.
-        head = memoryview(chunk)[:end] if len(tail) * _SMALL_PART <= len(chunk) else chunk[:end]
-        pieces = [*self._fragments, head]
+        pieces: list[Piece] = [*self._fragments, memoryview(chunk)[:end]]
         self._keep_only(tail)
         return pieces, len(alike) + (not tail)
 
