@@ -124,19 +124,19 @@ class LineSplitter:
         """
         if not (self._fragments[0] if self._fragments else chunk).startswith(begin):
             return None
-        end = chunk.rfind(b"\n")
-        tail = chunk[end + 1 :]
-        if end < 0 or self._size + len(chunk) > self.limit or len(tail) * _SMALL_PART > len(chunk):
+        end = chunk.rfind(b"\n") + 1
+        rest = len(chunk) - end
+        if not end or self._size + len(chunk) > self.limit or rest * _SMALL_PART > len(chunk):
             return None
         # A file's lines are found many times as fast as to count goes, see `cut`; and none of them is kept.
         file = io.BytesIO(chunk)
         file.seek(chunk.find(b"\n") + 1)
         alike = [*map(bytes.startswith, file, repeat(begin))]
-        if not all(alike[:-1] if tail else alike):
+        if not all(alike[:-1] if rest else alike):
             return None
-        pieces: list[Piece] = [*self._fragments, memoryview(chunk)[:end]]
-        self._keep_only(tail)
-        return pieces, len(alike) + (not tail)
+        pieces: list[Piece] = [*self._fragments, memoryview(chunk)[: end - 1]]
+        self._keep_only(chunk[end:])
+        return pieces, len(alike) + (not rest)
 
     def finish(self) -> list[bytes | LongLine]:
         """Return what is left at the end of the stream: a last line that has no newline."""
