@@ -39,7 +39,7 @@ Piece = bytes | memoryview
 """Some bytes of a block of lines."""
 
 _CONTROL = re.compile(rb'"type"\s*:\s*"control_re')
-_SMALL_PART = 8  # of a chunk that may be kept in vain is one of so many
+_SMALL_PART = 8  # of a chunk is one of so many
 
 
 @frozen
@@ -119,14 +119,14 @@ class LineSplitter:
         """Return the lines that end in this chunk if all of them begin so: their pieces, in order, and their number.
 
         The pieces together are what `feed_block` returns, which they save the copying. None if any line begins
-        otherwise, or may be too long, or none ends, or much of the chunk, which is kept as a whole, is the next line's:
-        then nothing has happened.
+        otherwise, or may be too long, or none ends, or if they are not most of what there is: then nothing has
+        happened. The chunk is kept as a whole, and long lines are the faster for being put together by the reader.
         """
         if not (self._fragments[0] if self._fragments else chunk).startswith(begin):
             return None
         end = chunk.rfind(b"\n") + 1
         rest = len(chunk) - end
-        if not end or self._size + len(chunk) > self.limit or rest * _SMALL_PART > len(chunk):
+        if not end or self._size + len(chunk) > self.limit or max(self._size, rest) * _SMALL_PART > len(chunk):
             return None
         # A file's lines are found many times as fast as to count goes, see `cut`; and none of them is kept.
         file = io.BytesIO(chunk)

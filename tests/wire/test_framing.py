@@ -111,9 +111,8 @@ def test_lines_do_not_depend_on_the_chunks(
     [
         ([b"{}1\n{}2\n"], [b"{}1\n{}2"], 2),
         ([b"{}1\n"], [b"{}1"], 1),
-        ([b"{}1", b"1\n{}2345\n{"], [b"{}1", b"1\n{}2345"], 2),
-        ([b"{}1", b"1", b"1\n"], [b"{}1", b"1", b"1"], 1),
-        ([b"{}1", b"\n"], [b"{}1", b""], 1),
+        ([b"{}1", b"1\n{}" + b"2" * 30 + b"\n{"], [b"{}1", b"1\n{}" + b"2" * 30], 2),
+        ([b"{}", b"1", b"1" * 30 + b"\n"], [b"{}", b"1", b"1" * 30], 1),
     ],
 )
 def test_lines_that_begin_alike_are_taken_in_pieces(chunks: list[bytes], pieces: list[bytes], count: int) -> None:
@@ -135,11 +134,15 @@ def test_other_lines_are_left_to_be_taken_otherwise(chunk: bytes) -> None:
     assert splitter.finish() == []
 
 
-def test_pieces_keep_little_but_the_lines() -> None:
-    """A chunk of which much is the next line's is left: all of it would be kept as long as the lines."""
+def test_only_a_chunk_of_whole_lines_is_taken_in_pieces() -> None:
+    """A chunk of which much is the next line's would be kept with the lines, so it is left; and so is a long line."""
     line, part = b"{}" + b"1" * 100 + b"\n", b"{}" + b"2" * 60
     assert LineSplitter(10_000).feed_alike(line + part, BEGIN) is None
     assert LineSplitter(10_000).feed_alike(line * 20 + part, BEGIN) == ([(line * 20)[:-1]], 20)
+    splitter = LineSplitter(10_000)
+    splitter.feed(part)
+    assert splitter.feed_alike(line, BEGIN) is None
+    assert splitter.feed(line) == [part + line[:-1]]
 
 
 @CUT
