@@ -14,25 +14,12 @@ from operator import attrgetter
 
 from claude_control.deadline import Latch
 from claude_control.process import forks
-from claude_control.process.capacity import INPUT_BYTES, OUTPUT_BYTES, capacity, enlarge
+from claude_control.process.capacity import INPUT_BYTES, OUTPUT_BYTES, capacity, enlarge, keep_memory
 from claude_control.process.descriptors import Descriptor
+from claude_control.process.read_size import ReadSize
 from claude_control.process.standby import Standby, open_standby
 
 __all__ = ["InputPipe", "OutputPipe"]
-
-READ_BYTES = 64 * 1024
-"""How much is read at once while there is more: larger reads cost page faults (34 µs against 61 µs a round trip) and
-cache misses (a tenth of the time of a stream of short lines)."""
-
-LONG_BYTES = 256 * 1024
-"""How much is read at once in the middle of a long line, of which nothing can be made before its end comes: so the
-reader waits less often for the interpreter (an eighth of the time of lines of 256 KiB and of 900 KiB, or more)."""
-
-WAITING_BYTES = 4 * 1024
-"""How much is read at once where the read may have to wait: its buffer is held meanwhile, by every idle session."""
-
-FIRST_BYTES = 16 * 1024
-"""How much is read at first: the answer to the handshake, of some 8 KiB, comes whole then."""
 
 SILENCE = 0.2
 """Seconds without output after the exit that end the stream although a grandchild still holds the pipe.
@@ -105,7 +92,7 @@ class OutputPipe:
         self._closing = False
         self._over = False  # the end has been reported once, and it is final
         self._may_grow = self._may_stand = True
-        self._size = FIRST_BYTES
+        self._size = ReadSize()
         self._outlived = False  # the program has ended, and somebody else holds the pipe
         self._woken = False  # a byte of ours is among the output, or about to be
         self._drain_until: float | None = None  # set when that is noticed
@@ -203,15 +190,12 @@ class OutputPipe:
         return self._drain()
 
     def _read_now(self) -> bytes:
-        size = self._size
-        data = os.read(self._end.fd, size)
-        # After that much, more is on its way, and the next read hardly waits.
-        self._size = READ_BYTES if len(data) >= (size if size < READ_BYTES else READ_BYTES // 8) else WAITING_BYTES
-        if len(data) >= READ_BYTES and data.find(b"\n", 0, READ_BYTES) < 0:
-            self._size = LONG_BYTES
-            if self._may_grow:
-                self._may_grow = False
-                enlarge(self._end.fd, OUTPUT_BYTES)
+        data = os.read(self._end.fd, self._size.next)
+        self._size.note(data)
+        if self._may_grow and self._size.is_long:
+            self._may_grow = False
+            enlarge(self._end.fd, OUTPUT_BYTES)
+            keep_memory()
         return data
 
     def _drain(self) -> bytes:

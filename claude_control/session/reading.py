@@ -7,7 +7,7 @@ from typing import Any
 
 from claude_control import log
 from claude_control.errors import ClaudeControlError
-from claude_control.process.pipes import READ_BYTES, WAITING_BYTES
+from claude_control.process.read_size import READ_BYTES, WAITING_BYTES
 from claude_control.process.standby import Standby
 from claude_control.process.transport import SubprocessTransport, Transport
 from claude_control.session.inbox import PART_BYTES, Item, MessageRun, One, Run

@@ -17,7 +17,7 @@ from types import FrameType
 import pytest
 
 from claude_control.errors import SpawnError
-from claude_control.process import pipes
+from claude_control.process import pipes, read_size
 from claude_control.process.capacity import INPUT_BYTES
 from claude_control.process.exits import Exit
 from claude_control.process.launch import OwnThread
@@ -234,7 +234,7 @@ def test_late_reader_gets_everything() -> None:
 def test_what_the_program_left_is_read_after_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time limit after the exit does not cut what was in the pipe already."""
     monkeypatch.setattr(pipes, "DRAIN_LIMIT", 0.0)
-    monkeypatch.setattr(pipes, "READ_BYTES", 1000)
+    monkeypatch.setattr(read_size, "READ_BYTES", 1000)
     with running(sh("head -c 60000 /dev/zero; sleep 60 & exit 0")) as transport:
         assert transport.wait(10) == Exit(0)
         assert read_all(transport) == bytes(60000)
@@ -298,8 +298,8 @@ def test_first_read_takes_the_whole_answer() -> None:
         assert len(transport.read()) == 12288
         transport.write(b".")
         wait_until(lambda: told)
-        assert len(transport.read()) == pipes.WAITING_BYTES
-        assert len(read_all(transport)) == 24576 - pipes.WAITING_BYTES
+        assert len(transport.read()) == read_size.WAITING_BYTES
+        assert len(read_all(transport)) == 24576 - read_size.WAITING_BYTES
 
 
 def test_readable_tells_whether_a_read_would_wait() -> None:
