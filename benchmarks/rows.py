@@ -109,7 +109,7 @@ CONTROL = (
             Metric("64 outstanding, bare: rate / official", bare_rate("outstanding"), least=True),
         ),
         ALL_SIDES,
-        {"n": 6400, "width": 64},
+        {"n": 6400, "turns": 10, "width": 64},
         quick={"n": 1920},
     ),
     Row(

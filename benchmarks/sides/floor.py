@@ -47,11 +47,22 @@ def control(parameters: Parameters) -> Figures:
     And many at once, from many threads and from one, on a bare host.
     """
     count, width = parameters["n"], parameters["width"]
-    hop, cpu = _hop(parameters["peer"], count)
-    echo = _echo(parameters["peer"], count)
-    figures = {"p50": percentile(hop, 0.5), "p99": percentile(hop, 0.99), "cpu": cpu, "echo": percentile(echo, 0.5)}
+    hop, echo, hopping, threaded, outstanding = list[float](), list[float](), Span(), Span(), Span()
+    for part in turns(parameters):
+        hop += _hop(parameters["peer"], part["n"], hopping)
+        echo += _echo(parameters["peer"], part["n"])
     with BareHost(parameters["peer"]) as host:
-        return {**figures, "threads": _threads(host, count, width), "outstanding": _outstanding(host, count, width)}
+        _call_from_threads(host, count, width, threaded)
+        with outstanding:
+            _call_many(host, count, width)
+    return {
+        "p50": percentile(hop, 0.5),
+        "p99": percentile(hop, 0.99),
+        "cpu": hopping.cpu / count,
+        "echo": percentile(echo, 0.5),
+        "threads": threaded.wall / count,
+        "outstanding": outstanding.wall / count,
+    }
 
 
 def asks(parameters: Parameters) -> Figures:
@@ -113,7 +124,7 @@ def _dumping(parameters: Parameters) -> "subprocess.Popen[bytes]":
     )
 
 
-def _hop(command: str, count: int) -> tuple[list[float], float]:
+def _hop(command: str, count: int, span: Span) -> list[float]:
     """Ask and wait for the answer, which another thread reads, decodes and hands over by a lock."""
     with subprocess.Popen([command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as peer:
         assert peer.stdin is not None and peer.stdout is not None
@@ -131,46 +142,47 @@ def _hop(command: str, count: int) -> tuple[list[float], float]:
 
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
-        seconds, began = [], time.process_time()
-        for number in range(count):
-            start = time.perf_counter()
-            request = {"type": "control_request", "request_id": str(number), "request": {"subtype": "mcp_status"}}
-            os.write(sink, orjson.dumps(request) + b"\n")
-            arrived.acquire()
-            assert answers.popleft()["response"]["request_id"] == str(number)
-            seconds.append(time.perf_counter() - start)
-        cpu = (time.process_time() - began) / count
+        seconds = []
+        with span:
+            for number in range(count):
+                start = time.perf_counter()
+                request = {"type": "control_request", "request_id": str(number), "request": {"subtype": "mcp_status"}}
+                os.write(sink, orjson.dumps(request) + b"\n")
+                arrived.acquire()
+                assert answers.popleft()["response"]["request_id"] == str(number)
+                seconds.append(time.perf_counter() - start)
         peer.stdin.close()
         reader.join()
-    return seconds, cpu
+    return seconds
 
 
-def _threads(host: BareHost, count: int, width: int) -> float:
-    """Return the seconds of a request when many threads make one after the other."""
+def _call_from_threads(host: BareHost, count: int, width: int, span: Span) -> None:
+    """Make requests from many threads that begin together."""
+    assert count % width == 0
+    gate = threading.Barrier(width + 1)
 
     def call(thread: int) -> None:
+        gate.wait()
         for number in range(count // width):
             host.submit(f"{thread}-{number}").acquire()
 
     threads = [threading.Thread(target=call, args=(number,)) for number in range(width)]
-    with Span() as span:
-        for thread in threads:
-            thread.start()
+    for thread in threads:
+        thread.start()
+    gate.wait()
+    with span:
         for thread in threads:
             thread.join()
-    return span.wall / (count // width * width)
 
 
-def _outstanding(host: BareHost, count: int, width: int) -> float:
-    """Return the seconds of a request when one thread has many under way."""
-    with Span() as span:
-        waiting = deque(host.submit(f"first-{number}") for number in range(width))
-        for number in range(count - width):
-            waiting.popleft().acquire()
-            waiting.append(host.submit(f"next-{number}"))
-        while waiting:
-            waiting.popleft().acquire()
-    return span.wall / count
+def _call_many(host: BareHost, count: int, width: int) -> None:
+    """Make requests from one thread that has many under way."""
+    waiting = deque(host.submit(f"first-{number}") for number in range(width))
+    for number in range(count - width):
+        waiting.popleft().acquire()
+        waiting.append(host.submit(f"next-{number}"))
+    while waiting:
+        waiting.popleft().acquire()
 
 
 def _echo(command: str, count: int) -> list[float]:

@@ -64,23 +64,24 @@ async def connect(parameters: Parameters) -> Figures:
 async def control(parameters: Parameters) -> Figures:
     """Measure control calls: one by one, and from 64 tasks."""
     count, width, seconds = parameters["n"], parameters["width"], []
-    each = count // width
+    one_by_one, tasks = Span(), Span()
     async with open_client(parameters) as client:
-        for _ in range(50):
-            await client.get_mcp_status()
-        with Span() as one_by_one:
-            for _ in range(count):
-                start = time.perf_counter()
-                await client.get_mcp_status()
-                seconds.append(time.perf_counter() - start)
 
-        async def call() -> None:
-            for _ in range(each):
+        async def call(times: int) -> None:
+            for _ in range(times):
                 await client.get_mcp_status()
 
-        with Span() as tasks:
-            await asyncio.gather(*(call() for _ in range(width)))
-    together = tasks.wall / (each * width)
+        await call(50)
+        for part in turns(parameters):
+            with one_by_one:
+                for _ in range(part["n"]):
+                    start = time.perf_counter()
+                    await client.get_mcp_status()
+                    seconds.append(time.perf_counter() - start)
+        assert count % width == 0
+        with tasks:
+            await asyncio.gather(*(call(count // width) for _ in range(width)))
+    together = tasks.wall / count
     return {
         "p50": percentile(seconds, 0.5),
         "p99": percentile(seconds, 0.99),

@@ -63,31 +63,20 @@ def control(parameters: Parameters) -> Figures:
     from claude_control import requests
 
     count, width, seconds = parameters["n"], parameters["width"], []
+    one_by_one, threaded, outstanding = Span(), Span(), Span()
     with new_session(parameters) as session:
         for _ in range(50):
             session.get_mcp_status()
-        with Span() as one_by_one:
-            for _ in range(count):
-                start = time.perf_counter()
-                session.get_mcp_status()
-                seconds.append(time.perf_counter() - start)
-        each, gate = count // width, threading.Barrier(width + 1)
-
-        def call() -> None:
-            gate.wait()
-            for _ in range(each):
-                session.get_mcp_status()
-
-        threads = [threading.Thread(target=call) for _ in range(width)]
-        for thread in threads:
-            thread.start()
-        gate.wait()
-        with Span() as threaded:
-            for thread in threads:
-                thread.join()
-        with Span() as outstanding:
+        for part in turns(parameters):
+            with one_by_one:
+                for _ in range(part["n"]):
+                    start = time.perf_counter()
+                    session.get_mcp_status()
+                    seconds.append(time.perf_counter() - start)
+        _call_from_threads(session, count, width, threaded)
+        with outstanding:
             waiting = deque(session.submit(requests.MCPStatus()) for _ in range(width))
-            for _ in range(each * width - width):
+            for _ in range(count - width):
                 waiting.popleft().result()
                 waiting.append(session.submit(requests.MCPStatus()))
             while waiting:
@@ -96,9 +85,28 @@ def control(parameters: Parameters) -> Figures:
         "p50": percentile(seconds, 0.5),
         "p99": percentile(seconds, 0.99),
         "cpu": one_by_one.cpu / count,
-        "threads": threaded.wall / (each * width),
-        "outstanding": outstanding.wall / (each * width),
+        "threads": threaded.wall / count,
+        "outstanding": outstanding.wall / count,
     }
+
+
+def _call_from_threads(session: "Session", count: int, width: int, span: Span) -> None:
+    """Make calls from many threads that begin together."""
+    assert count % width == 0
+    gate = threading.Barrier(width + 1)
+
+    def call() -> None:
+        gate.wait()
+        for _ in range(count // width):
+            session.get_mcp_status()
+
+    threads = [threading.Thread(target=call) for _ in range(width)]
+    for thread in threads:
+        thread.start()
+    gate.wait()
+    with span:
+        for thread in threads:
+            thread.join()
 
 
 def stream(parameters: Parameters) -> Figures:
