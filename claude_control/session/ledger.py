@@ -14,7 +14,7 @@ Two sources are put together, because each misses something (measured on 2.0.75,
 So 2.1.332's own difference counts as it is, and of older programs whatever is larger, field by field, model by model.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
@@ -48,7 +48,7 @@ _COUNTS = itemgetter(*_TOKENS)
 _FIRST, _SECOND, _THIRD = map(itemgetter, range(3))
 _Counts = dict[str, Any]  # of the fields of Usage those that are known
 _Raw = tuple[str, tuple[Any, ...]]  # the model, "" if it is no text, and what stands in the places of the tokens
-_Many = tuple[list[Any], Any, list[Any]]  # the ids, the model of them all, and the counts of each, all in a row
+_Many = tuple[list[Any], Any, list[tuple[Any, ...]]]  # the ids, the model of them all, and the counts of each
 
 
 @attrs.frozen
@@ -128,10 +128,9 @@ class Ledger:
         if others or not _are_plain(names, model, counts) or not self._are_new(names):
             self._count_apart()
             return
-        split = (len(names) - _OPEN) * len(_TOKENS)
-        sums = {name: sum(counts[at : split : len(_TOKENS)]) for at, name in enumerate(_TOKENS)}
+        sums = dict(zip(_TOKENS, map(sum, zip(*counts[:-_OPEN], strict=True)), strict=True))
         oldest = {**self._oldest, model: _added(self._oldest.get(model, {}), sums)}
-        waiting = [(names[-_OPEN:], model, counts[split:])]
+        waiting = [(names[-_OPEN:], model, counts[-_OPEN:])]
         # The newest ones, and of these at least the run that may be noted again.
         settling = names[:-_OPEN][-max(_IDS_KEPT, len(runs[-1][0])) :]
         self._oldest, self._waiting, self._settling = oldest, waiting, settling  # at once: see `_close`
@@ -145,7 +144,7 @@ class Ledger:
         """Count what waits, message by message."""
         while self._waiting:
             names, model, counts = self._waiting[0]
-            for name, raw in zip(names, _apart(counts), strict=True):
+            for name, raw in zip(names, counts, strict=True):
                 self._count_raw(name, model, raw)
             self._begin_generation()
             del self._waiting[0]  # the same run may be counted again, but no other one was in between
@@ -162,8 +161,7 @@ class Ledger:
             self._add_up()
         if self._waiting:
             ((names, model, counts),) = self._waiting
-            raws = zip(repeat(model), _apart(counts))
-            newest = {**self._newest, **dict(zip(names, raws, strict=True))}
+            newest = {**self._newest, **dict(zip(names, zip(repeat(model), counts), strict=True))}
             self._newest, self._waiting = newest, []  # at once: see `_close`
 
     def since_result(self) -> Usage | None:
@@ -247,22 +245,17 @@ def _read_many(frames: Sequence[dict[str, Any]]) -> _Many | None:
     try:
         messages = list(map(_MESSAGE, frames))
         names, (model,) = list(map(_NAME, messages)), set(map(_MODEL, messages))
-        return names, model, list(chain.from_iterable(map(_COUNTS, map(_USAGE, messages))))
+        return names, model, list(map(_COUNTS, map(_USAGE, messages)))
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _are_plain(names: Sequence[Any], model: Any, counts: Sequence[Any]) -> bool:
+def _are_plain(names: Sequence[Any], model: Any, counts: Sequence[tuple[Any, ...]]) -> bool:
     """Tell whether messages have nothing odd, and none has the id of another."""
     if set(map(type, names)) != {str} or type(model) is not str or model == _SYNTHETIC:
         return False
-    different = set(names)
-    return len(different) == len(names) and "" not in different and set(map(type, counts)) == {int} and min(counts) >= 0
-
-
-def _apart(counts: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """Return the counts of each message."""
-    return zip(*[iter(counts)] * len(_TOKENS), strict=True)
+    different, plain = set(names), set(map(type, chain.from_iterable(counts))) == {int}
+    return len(different) == len(names) and "" not in different and plain and min(map(min, counts)) >= 0
 
 
 def _with(earlier: Mapping[str, _Counts], raws: Collection[_Raw]) -> dict[str, _Counts]:
