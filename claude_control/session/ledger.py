@@ -121,33 +121,46 @@ class Ledger:
             self._add_up()
 
     def _add_up(self) -> None:
-        """Add up all that waits, but for the last messages; one by one if any is odd or may be known already."""
+        """Add up all that waits, but for the last messages: together, or where anything is odd each run by itself."""
         self._finish_settling()
-        runs, (model, *others) = self._waiting, dict.fromkeys(map(_SECOND, self._waiting))
-        names, counts = [*chain.from_iterable(map(_FIRST, runs))], [*chain.from_iterable(map(_THIRD, runs))]
-        if others or not _are_plain(names, model, counts) or not self._are_new(names):
-            self._count_apart()
+        if self._add_first(len(self._waiting)):
             return
+        while self._waiting and (len(self._waiting) > 1 or not self._only_last_wait()):
+            # With the last ones of the run before, if they are what comes first.
+            if not self._add_first(2 if self._only_last_wait() else 1):
+                self._count_first()
+
+    def _only_last_wait(self) -> bool:
+        """Whether what waits first is the last ones of what was added up."""
+        return len(self._waiting[0][0]) <= _OPEN
+
+    def _add_first(self, number: int) -> bool:
+        """Add up so many runs, but for the last messages; False if any is odd or may be known already."""
+        runs, others = self._waiting[:number], self._waiting[number:]
+        model, *further = dict.fromkeys(map(_SECOND, runs))
+        names, counts = [*chain.from_iterable(map(_FIRST, runs))], [*chain.from_iterable(map(_THIRD, runs))]
+        if further or not _are_plain(names, model, counts) or not self._are_new(names):
+            return False
         sums = dict(zip(_TOKENS, map(sum, zip(*counts[:-_OPEN], strict=True)), strict=True))
         oldest = {**self._oldest, model: _added(self._oldest.get(model, {}), sums)}
-        waiting = [(names[-_OPEN:], model, counts[-_OPEN:])]
+        waiting = [(names[-_OPEN:], model, counts[-_OPEN:]), *others]
         # The newest ones, and of these at least the run that may be noted again.
         settling = names[:-_OPEN][-max(_IDS_KEPT, len(runs[-1][0])) :]
         self._oldest, self._waiting, self._settling = oldest, waiting, settling  # at once: see `_close`
         self._finish_settling()
+        return True
 
     def _are_new(self, names: Sequence[str]) -> bool:
         known = (self._newest, self._older, self._settled, self._settled_before)
         return all(map(set(names).isdisjoint, known))
 
-    def _count_apart(self) -> None:
-        """Count what waits, message by message."""
-        while self._waiting:
-            names, model, counts = self._waiting[0]
-            for name, raw in zip(names, counts, strict=True):
-                self._count_raw(name, model, raw)
-            self._begin_generation()
-            del self._waiting[0]  # the same run may be counted again, but no other one was in between
+    def _count_first(self) -> None:
+        """Count a run message by message."""
+        names, model, counts = self._waiting[0]
+        for name, raw in zip(names, counts, strict=True):
+            self._count_raw(name, model, raw)
+        self._begin_generation()
+        del self._waiting[0]  # who is struck before that counts the same run again, and no other one in between
 
     def _begin_generation(self) -> None:
         if len(self._newest) >= _GENERATION:
@@ -157,12 +170,13 @@ class Ledger:
 
     def _unfold(self) -> None:
         """Add up what waits, and put the last ones among those that further frames may be of."""
-        if len(self._waiting) > 1 or (self._waiting and len(self._waiting[0][0]) > _OPEN):
+        if len(self._waiting) > 1 or (self._waiting and not self._only_last_wait()):
             self._add_up()
         if self._waiting:
             ((names, model, counts),) = self._waiting
             newest = {**self._newest, **dict(zip(names, zip(repeat(model), counts), strict=True))}
             self._newest, self._waiting = newest, []  # at once: see `_close`
+            self._begin_generation()
 
     def since_result(self) -> Usage | None:
         """Return what was spent since the last result, as far as messages tell: fewer output tokens on 2.1.332."""
@@ -186,8 +200,10 @@ class Ledger:
         if name.__class__ is not str or not name:
             return ""
         messages = self._older if name in self._older else self._newest
-        if name not in messages and (name in self._settled or name in self._settled_before):
-            return ""
+        if name in self._settled or name in self._settled_before:
+            self._settled.add(name)  # among the newest ones, for this frame may be counted again
+            if name not in messages:
+                return ""
         raw: _Raw = model if model.__class__ is str else "", counts
         known = messages.get(name, raw)
         messages[name] = known[0] or raw[0], tuple(map(_larger_count, known[1], raw[1]))

@@ -115,10 +115,10 @@ class LineSplitter:
         self._keep_only(chunk[end + 1 :])
         return block
 
-    def feed_alike(self, chunk: bytes, begin: bytes) -> tuple[list[Piece], int] | None:
-        """Return the lines that end in this chunk if all of them begin so: their pieces, in order, and their number.
+    def feed_alike(self, chunk: bytes, begin: bytes) -> tuple[Sequence[Piece], int] | None:
+        """Return the lines that end in this chunk if all of them begin so: in one or two pieces, and their number.
 
-        The pieces together are what `feed_block` returns, which they save the copying. None if any line begins
+        Together these are what `feed_block` returns, and save the copying. None if any line begins
         otherwise, or may be too long, or none ends, or if they are not most of what there is: then nothing has
         happened. The chunk is kept as a whole, and long lines are the faster for being put together by the reader.
         """
@@ -134,9 +134,9 @@ class LineSplitter:
         alike = [*map(bytes.startswith, file, repeat(begin))]
         if not all(alike[:-1] if rest else alike):
             return None
-        pieces: list[Piece] = [*self._fragments, memoryview(chunk)[: end - 1]]
+        begun = [b"".join(self._fragments)] if self._size else []
         self._keep_only(chunk[end:])
-        return pieces, len(alike) + (not rest)
+        return [*begun, memoryview(chunk)[: end - 1]], len(alike) + (not rest)
 
     def finish(self) -> list[bytes | LongLine]:
         """Return what is left at the end of the stream: a last line that has no newline."""

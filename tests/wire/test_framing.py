@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_control.wire import framing
 from claude_control.wire.framing import (
     HEAD_BYTES,
     Decoder,
@@ -63,8 +64,10 @@ def split_blocks(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
     for chunk in chunks:
         if alike := splitter.feed_alike(chunk, BEGIN):
             pieces, count = alike
-            lines += b"".join(pieces).split(b"\n")
-            assert all(isinstance(line, bytes) and line.startswith(BEGIN) for line in lines[-count:])
+            new = b"".join(pieces).split(b"\n")
+            assert len(new) == count
+            assert all(line.startswith(BEGIN) for line in new)
+            lines += new
             continue
         found = splitter.feed_block(chunk)
         assert not found or b"\n" not in found[: splitter.whole]
@@ -99,11 +102,15 @@ def test_lines_do_not_depend_on_the_chunks(
     cut: Callable[[bytes, int], list[bytes]], lines: list[bytes], tail: bytes, limit: int, seed: int
 ) -> None:
     """Whatever the bytes and however they are cut, the lines are those of splitting the whole at newlines."""
-    stream = b"".join(line + b"\n" for line in lines) + tail
+    begin = BEGIN if seed % 2 else b""
+    stream = b"".join(begin + line + b"\n" for line in lines) + begin + tail
     chunks = cut(stream, seed)
     assert b"".join(chunks) == stream
     assert split(chunks, limit) == naive(stream, limit)
     assert split_blocks(chunks, limit) == naive(stream, limit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(framing, "_SMALL_PART", 0)  # so that every chunk is taken in pieces that may be
+        assert split_blocks(chunks, limit) == naive(stream, limit)
 
 
 @pytest.mark.parametrize(
@@ -112,11 +119,11 @@ def test_lines_do_not_depend_on_the_chunks(
         ([b"{}1\n{}2\n"], [b"{}1\n{}2"], 2),
         ([b"{}1\n"], [b"{}1"], 1),
         ([b"{}1", b"1\n{}" + b"2" * 30 + b"\n{"], [b"{}1", b"1\n{}" + b"2" * 30], 2),
-        ([b"{}", b"1", b"1" * 30 + b"\n"], [b"{}", b"1", b"1" * 30], 1),
+        ([b"{}", b"1", b"1" * 30 + b"\n"], [b"{}1", b"1" * 30], 1),
     ],
 )
 def test_lines_that_begin_alike_are_taken_in_pieces(chunks: list[bytes], pieces: list[bytes], count: int) -> None:
-    """Nothing is copied of what is taken, and what follows it is the beginning of the next line."""
+    """Little is copied of what is taken, and what follows it is the beginning of the next line."""
     splitter = LineSplitter(100)
     for chunk in chunks[:-1]:
         assert splitter.feed_alike(chunk, BEGIN) is None
@@ -143,6 +150,14 @@ def test_only_a_chunk_of_whole_lines_is_taken_in_pieces() -> None:
     splitter.feed(part)
     assert splitter.feed_alike(line, BEGIN) is None
     assert splitter.feed(line) == [part + line[:-1]]
+
+
+def test_a_line_over_the_limit_is_not_taken_in_pieces() -> None:
+    """What was read of it before counts, too."""
+    splitter = LineSplitter(100)
+    splitter.feed(b"{}" + b"1" * 8)
+    assert splitter.feed_alike(b"1" * 94 + b"\n", BEGIN) is None
+    assert splitter.feed(b"1" * 94 + b"\n") == [LongLine(104, b"{}" + b"1" * 102)]
 
 
 @CUT
