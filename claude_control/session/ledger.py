@@ -27,8 +27,9 @@ COUNTED = ("assistant", "stream_event", "result")
 """The types of frames to count."""
 
 # A message's frames come close together, with a few of other subagents' in between: so many are enough to know a late
-# one. All that is kept is in a cache of the processor then, beside what is being read; with 1,000 ids it was not.
-_IDS_KEPT = 250
+# one of which 250 others have come since, for they are settled some 100 later, and not in their order. All that is kept
+# stays in a cache of the processor beside what is being read.
+_IDS_KEPT = 500
 _GENERATION = 64  # messages that are added up together, once as many newer ones have come
 _RUNS = 16  # of many messages each, that are added up together: each time costs as much as to read a run
 _OPEN = 16  # the last ones of these: more usage of them is counted, but of no earlier ones
@@ -200,10 +201,8 @@ class Ledger:
         if name.__class__ is not str or not name:
             return ""
         messages = self._older if name in self._older else self._newest
-        if name in self._settled or name in self._settled_before:
-            self._settled.add(name)  # among the newest ones, for this frame may be counted again
-            if name not in messages:
-                return ""
+        if name not in messages and (name in self._settled or name in self._settled_before):
+            return ""
         raw: _Raw = model if model.__class__ is str else "", counts
         known = messages.get(name, raw)
         messages[name] = known[0] or raw[0], tuple(map(_larger_count, known[1], raw[1]))
