@@ -165,7 +165,7 @@ STREAMS = (
             Metric("100k deltas: CPU / official", cost("cpu")),
         ),
         ALL_SIDES,
-        {"n": 100_000, "turns": 10, **_DELTA},
+        {"n": 100_000, "turns": 5, **_DELTA},
         quick={"n": 30_000},
     ),
     Row(
@@ -174,7 +174,7 @@ STREAMS = (
         "20,000 assistant messages of 1 KiB",
         _streamed("1 KiB assistant messages", (4.0, 6.0), (0.45, 0.7)),
         ALL_SIDES,
-        {"n": 20_000, "turns": 10, "kind": "assistant", "size": 1024},
+        {"n": 20_000, "turns": 5, "kind": "assistant", "size": 1024},
         quick={"n": 6000},
     ),
     Row(
