@@ -24,16 +24,13 @@ from benchmarks.sides.measuring import (
     percentile,
     script,
     turns,
-    wait_for_turn,
 )
 
 
 def connect(parameters: Parameters) -> Figures:
     """Measure how long a bare host takes until the program has answered, and to see it end."""
     opened, closed = [], []
-    for number in range(parameters["n"] + 1):
-        if number < 2:  # the first one, and all later ones
-            wait_for_turn()
+    for _ in range(parameters["n"] + 1):
         with Span() as span:
             host = BareHost(parameters["peer"]).__enter__()
             host.submit("first", "initialize").acquire()
@@ -56,7 +53,6 @@ def control(parameters: Parameters) -> Figures:
         echo += _echo(parameters["peer"], part["n"])
     with BareHost(parameters["peer"]) as host:
         _call_from_threads(host, count, width, threaded)
-        wait_for_turn()
         with outstanding:
             _call_many(host, count, width)
     return {
@@ -173,7 +169,6 @@ def _call_from_threads(host: BareHost, count: int, width: int, span: Span) -> No
     threads = [threading.Thread(target=call, args=(number,)) for number in range(width)]
     for thread in threads:
         thread.start()
-    wait_for_turn()
     gate.wait()
     with span:
         for thread in threads:

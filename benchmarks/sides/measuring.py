@@ -26,7 +26,7 @@ SERVERS = ("own", "low", "high")
 
 
 TURN = "your turn?\n"
-"""What a side prints before each part of its work that has turns; it goes on when a line comes, or the end."""
+"""What a side prints before each part of its work that has `turns`; it goes on when a line comes, or the end."""
 
 
 class Span:
@@ -76,18 +76,13 @@ def burst(parameters: Parameters) -> str:
     return script(n=parameters["n"], kind=parameters["kind"], size=parameters["size"])
 
 
-def wait_for_turn() -> None:
-    """Wait until it is this side's turn to go on: no other one does anything then."""
-    print(TURN, end="", flush=True)
-    sys.stdin.readline()
-
-
 def turns(parameters: Parameters) -> Iterator[Parameters]:
     """Yield the parameters of each part of a row's messages, when it is this side's turn."""
     count = parameters.get("turns", 1)
     assert parameters["n"] % count == 0
     for _ in range(count):
-        wait_for_turn()
+        print(TURN, end="", flush=True)
+        sys.stdin.readline()
         yield {**parameters, "n": parameters["n"] // count}
 
 

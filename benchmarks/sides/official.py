@@ -26,7 +26,6 @@ from benchmarks.sides.measuring import (
     script,
     tool_rounds,
     turns,
-    wait_for_turn,
 )
 
 if TYPE_CHECKING:
@@ -51,9 +50,7 @@ async def connect(parameters: Parameters) -> Figures:
     """Measure how long a client takes to connect, the first of the process and later ones, and to disconnect."""
     opened, closed = [], []
     sdk()
-    for number in range(parameters["n"] + 1):
-        if number < 2:  # the first one, and all later ones
-            wait_for_turn()
+    for _ in range(parameters["n"] + 1):
         client = new_client(parameters)
         with Span() as span:
             await client.connect()
@@ -82,7 +79,6 @@ async def control(parameters: Parameters) -> Figures:
                     await client.get_mcp_status()
                     seconds.append(time.perf_counter() - start)
         assert count % width == 0
-        wait_for_turn()
         with tasks:
             await asyncio.gather(*(call(count // width) for _ in range(width)))
     together = tasks.wall / count
@@ -207,7 +203,6 @@ async def closing(parameters: Parameters) -> Figures:
         env = {"PEER_EXIT_MS": str(delay)} if delay else {}
         clients = [new_client(parameters, env=env) for _ in range(parameters["count"])]
         await asyncio.gather(*(client.connect() for client in clients))
-        wait_for_turn()
         with Span() as span:
             await asyncio.gather(*(client.disconnect() for client in clients))
         figures[name] = span.wall

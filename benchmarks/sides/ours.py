@@ -23,7 +23,6 @@ from benchmarks.sides.measuring import (
     script,
     tool_rounds,
     turns,
-    wait_for_turn,
 )
 
 if TYPE_CHECKING:
@@ -48,9 +47,7 @@ def connect(parameters: Parameters) -> Figures:
     """Measure the first open() of the process, later ones, and close()."""
     opened, closed = [], []
     new_session(parameters)  # imports what the import left for later; the first open() is measured apart
-    for number in range(parameters["n"] + 1):
-        if number < 2:  # the first one, and all later ones
-            wait_for_turn()
+    for _ in range(parameters["n"] + 1):
         session = new_session(parameters)
         with Span() as span:
             session.open()
@@ -77,7 +74,6 @@ def control(parameters: Parameters) -> Figures:
                     session.get_mcp_status()
                     seconds.append(time.perf_counter() - start)
         _call_from_threads(session, count, width, threaded)
-        wait_for_turn()
         with outstanding:
             waiting = deque(session.submit(requests.MCPStatus()) for _ in range(width))
             for _ in range(count - width):
@@ -107,7 +103,6 @@ def _call_from_threads(session: "Session", count: int, width: int, span: Span) -
     threads = [threading.Thread(target=call) for _ in range(width)]
     for thread in threads:
         thread.start()
-    wait_for_turn()
     gate.wait()
     with span:
         for thread in threads:
@@ -227,7 +222,6 @@ def closing(parameters: Parameters) -> Figures:
         with ThreadPoolExecutor(USER_THREADS) as pool:
             env = {"PEER_EXIT_MS": str(delay)} if delay else {}
             opened = list(pool.map(lambda _, e=env: new_session(parameters, env=e).open(), range(parameters["count"])))
-        wait_for_turn()
         with Span() as span:
             close_all(opened)
         figures[name] = span.wall
