@@ -88,6 +88,7 @@ STARTING = (
         ALL_SIDES,
         {"n": 40},
         quick={"n": 15},
+        rounds=2,
     ),
 )
 
@@ -111,6 +112,7 @@ CONTROL = (
         ALL_SIDES,
         {"n": 6400, "turns": 10, "width": 64},
         quick={"n": 1920},
+        rounds=2,
     ),
     Row(
         "callbacks",
@@ -220,6 +222,7 @@ SESSIONS = (
         ),
         parameters={"count": 50, "delay_ms": 50},
         quick={},
+        rounds=2,
     ),
 )
 

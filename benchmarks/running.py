@@ -34,7 +34,8 @@ class Row:
     """One piece of work on several sides, and the metrics taken from it.
 
     `quick` replaces parameters in a quick run; None leaves the row out of it. `needs` opens what the work needs besides
-    the stand-in, and yields a function that returns parameters for one run.
+    the stand-in, and yields a function that returns parameters for one run. `rounds` is how many are run for each pair
+    that is asked for: more where a process has one figure to give, and not the middle of many.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Row:
     parameters: Parameters = attrs.field(factory=dict)
     quick: Parameters | None = None
     needs: Callable[[], Any] | None = None
+    rounds: int = 1
 
 
 @attrs.frozen
@@ -65,15 +67,17 @@ def run_row(
 ) -> list[Pair]:
     """Run all sides of a row `pairs` times, the one that goes first changing each round, and return the figures.
 
-    `tell` gets a line for each round. Raises `RunError`.
+    If it is not `quick`, a row with more `rounds` is run so many times as often. `tell` gets a line for each round.
+    Raises `RunError`.
     """
+    rounds = pairs if quick else pairs * row.rounds
     parameters = {"peer": str(pythons.peer), **row.parameters, **((row.quick or {}) if quick else {})}
     found: list[Pair] = []
     with _needs(row) as more:
-        for number in range(pairs):
+        for number in range(rounds):
             commands = {side: pythons.command(side) for side in turn_about(row.sides, number)}
             found.append(run_sides(commands, row.work, {**parameters, **more()}))
-            tell(f"{row.name}: {number + 1} of {pairs}")
+            tell(f"{row.name}: {number + 1} of {rounds}")
     return found
 
 

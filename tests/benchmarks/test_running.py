@@ -69,6 +69,19 @@ def test_sides_take_turns() -> None:
     assert [running.turn_about(("a", "b"), number) for number in range(3)] == [("a", "b"), ("b", "a"), ("a", "b")]
 
 
+@pytest.mark.parametrize(("quick", "expected"), [(False, 6), (True, 3)])
+def test_row_with_one_figure_a_process_is_run_more_often(
+    monkeypatch: pytest.MonkeyPatch, quick: bool, expected: int
+) -> None:
+    """A full run takes as many rounds of it for each pair as it says, a quick one does not."""
+    monkeypatch.setattr(running.Pythons, "command", lambda _, name: side("print('{\"n\": 1}')"))
+    row = running.Row("name", "work", "about", (), rounds=2)
+    told: list[str] = []
+    found = running.run_row(row, running.Pythons(Path("peer"), None), 3, quick=quick, tell=told.append)
+    assert found == [{"ours": {"n": 1.0}, "official": {"n": 1.0}}] * expected
+    assert told[-1] == f"name: {expected} of {expected}"
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_row_names_work_that_its_sides_do(row: running.Row) -> None:
     """Each row's work is there on each of its sides, and quick parameters only replace ones that it has."""
