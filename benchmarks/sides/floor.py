@@ -23,6 +23,7 @@ from benchmarks.sides.measuring import (
     main,
     percentile,
     script,
+    together,
     turns,
 )
 
@@ -52,7 +53,13 @@ def control(parameters: Parameters) -> Figures:
         hop += _hop(parameters["peer"], part["n"], hopping)
         echo += _echo(parameters["peer"], part["n"])
     with BareHost(parameters["peer"]) as host:
-        _call_from_threads(host, count, width, threaded)
+        assert count % width == 0
+
+        def call(thread: int) -> None:
+            for number in range(count // width):
+                host.submit(f"{thread}-{number}").acquire()
+
+        together(width, call, threaded)
         with outstanding:
             _call_many(host, count, width)
     return {
@@ -154,25 +161,6 @@ def _hop(command: str, count: int, span: Span) -> list[float]:
         peer.stdin.close()
         reader.join()
     return seconds
-
-
-def _call_from_threads(host: BareHost, count: int, width: int, span: Span) -> None:
-    """Make requests from many threads that begin together."""
-    assert count % width == 0
-    gate = threading.Barrier(width + 1)
-
-    def call(thread: int) -> None:
-        gate.wait()
-        for number in range(count // width):
-            host.submit(f"{thread}-{number}").acquire()
-
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(width)]
-    for thread in threads:
-        thread.start()
-    gate.wait()
-    with span:
-        for thread in threads:
-            thread.join()
 
 
 def _call_many(host: BareHost, count: int, width: int) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
@@ -47,6 +48,23 @@ class Span:
         wall, cpu = self._began
         self.wall += time.perf_counter() - wall
         self.cpu += time.process_time() - cpu
+
+
+def together(width: int, work: Callable[[int], None], span: Span) -> None:
+    """Let so many threads work, each told its number; they begin together, and the span ends with the last one."""
+    gate = threading.Barrier(width + 1)
+
+    def begin(number: int) -> None:
+        gate.wait()
+        work(number)
+
+    threads = [threading.Thread(target=begin, args=(number,)) for number in range(width)]
+    for thread in threads:
+        thread.start()
+    gate.wait()
+    with span:
+        for thread in threads:
+            thread.join()
 
 
 def percentile(values: Iterable[float], share: float) -> float:

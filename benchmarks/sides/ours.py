@@ -1,6 +1,5 @@
 """This SDK, as its users call it: the public names, typed messages, the orphan guard on, nothing switched off."""
 
-import threading
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from benchmarks.sides.measuring import (
     percentile,
     resident,
     script,
+    together,
     tool_rounds,
     turns,
 )
@@ -73,7 +73,13 @@ def control(parameters: Parameters) -> Figures:
                     start = time.perf_counter()
                     session.get_mcp_status()
                     seconds.append(time.perf_counter() - start)
-        _call_from_threads(session, count, width, threaded)
+        assert count % width == 0
+
+        def call(_: int) -> None:
+            for _ in range(count // width):
+                session.get_mcp_status()
+
+        together(width, call, threaded)
         with outstanding:
             waiting = deque(session.submit(requests.MCPStatus()) for _ in range(width))
             for _ in range(count - width):
@@ -88,25 +94,6 @@ def control(parameters: Parameters) -> Figures:
         "threads": threaded.wall / count,
         "outstanding": outstanding.wall / count,
     }
-
-
-def _call_from_threads(session: "Session", count: int, width: int, span: Span) -> None:
-    """Make calls from many threads that begin together."""
-    assert count % width == 0
-    gate = threading.Barrier(width + 1)
-
-    def call() -> None:
-        gate.wait()
-        for _ in range(count // width):
-            session.get_mcp_status()
-
-    threads = [threading.Thread(target=call) for _ in range(width)]
-    for thread in threads:
-        thread.start()
-    gate.wait()
-    with span:
-        for thread in threads:
-            thread.join()
 
 
 def stream(parameters: Parameters) -> Figures:

@@ -11,8 +11,8 @@ LONG_BYTES = 256 * 1024
 reader waits less often for the interpreter (an eighth of the time of lines of 256 KiB and of 900 KiB, or more)."""
 
 LONGER_BYTES = 512 * 1024
-"""The same where the lines are as long as that (a twelfth of the time of lines of 900 KiB). Of shorter ones many would
-come at once, and leave a processor's cache."""
+"""The same where the lines are as long as that (a fifteenth of the time of lines of 900 KiB). Of shorter ones many
+would come at once, and leave a processor's cache."""
 
 WAITING_BYTES = 4 * 1024
 """How much is read at once where the read may have to wait: its buffer is held meanwhile, by every idle session."""
