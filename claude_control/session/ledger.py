@@ -49,7 +49,7 @@ _COUNTS = itemgetter(*_TOKENS)
 _FIRST, _SECOND, _THIRD = map(itemgetter, range(3))
 _Counts = dict[str, Any]  # of the fields of Usage those that are known
 _Raw = tuple[str, tuple[Any, ...]]  # the model, "" if it is no text, and what stands in the places of the tokens
-_Many = tuple[list[Any], Any, list[tuple[Any, ...]]]  # the ids, the model of them all, and the counts of each
+_Many = tuple[list[Any], Any, list[tuple[Any, ...]]]  # the ids, the model of them all, and the counts by place
 
 
 @attrs.frozen
@@ -139,12 +139,13 @@ class Ledger:
         """Add up so many runs, but for the last messages; False if any is odd or may be known already."""
         runs, others = self._waiting[:number], self._waiting[number:]
         model, *further = dict.fromkeys(map(_SECOND, runs))
-        names, counts = [*chain.from_iterable(map(_FIRST, runs))], [*chain.from_iterable(map(_THIRD, runs))]
-        if further or not _are_plain(names, model, counts) or not self._are_new(names):
+        names = [*chain.from_iterable(map(_FIRST, runs))]
+        columns = [(*chain.from_iterable(parts),) for parts in zip(*map(_THIRD, runs), strict=True)]
+        if further or not _are_plain(names, model, columns) or not self._are_new(names):
             return False
-        sums = dict(zip(_TOKENS, map(sum, zip(*counts[:-_OPEN], strict=True)), strict=True))
+        sums = {token: sum(column[:-_OPEN]) for token, column in zip(_TOKENS, columns, strict=True)}
         oldest = {**self._oldest, model: _added(self._oldest.get(model, {}), sums)}
-        waiting = [(names[-_OPEN:], model, counts[-_OPEN:]), *others]
+        waiting = [(names[-_OPEN:], model, [column[-_OPEN:] for column in columns]), *others]
         # The newest ones, and of these at least the run that may be noted again.
         settling = names[:-_OPEN][-max(_IDS_KEPT, len(runs[-1][0])) :]
         self._oldest, self._waiting, self._settling = oldest, waiting, settling  # at once: see `_close`
@@ -157,9 +158,9 @@ class Ledger:
 
     def _count_first(self) -> None:
         """Count a run message by message."""
-        names, model, counts = self._waiting[0]
-        for name, raw in zip(names, counts, strict=True):
-            self._count_raw(name, model, raw)
+        names, model, columns = self._waiting[0]
+        for name, *raw in zip(names, *columns, strict=True):
+            self._count_raw(name, model, tuple(raw))
         self._begin_generation()
         del self._waiting[0]  # who is struck before that counts the same run again, and no other one in between
 
@@ -174,8 +175,9 @@ class Ledger:
         if len(self._waiting) > 1 or (self._waiting and not self._only_last_wait()):
             self._add_up()
         if self._waiting:
-            ((names, model, counts),) = self._waiting
-            newest = {**self._newest, **dict(zip(names, zip(repeat(model), counts), strict=True))}
+            ((names, model, columns),) = self._waiting
+            raws = zip(repeat(model), zip(*columns, strict=True))
+            newest = {**self._newest, **dict(zip(names, raws))}
             self._newest, self._waiting = newest, []  # at once: see `_close`
             self._begin_generation()
 
@@ -260,17 +262,17 @@ def _read_many(frames: Sequence[dict[str, Any]]) -> _Many | None:
     try:
         messages = list(map(_MESSAGE, frames))
         names, (model,) = list(map(_NAME, messages)), set(map(_MODEL, messages))
-        return names, model, list(map(_COUNTS, map(_USAGE, messages)))
+        return names, model, list(zip(*map(_COUNTS, map(_USAGE, messages))))
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def _are_plain(names: Sequence[Any], model: Any, counts: Sequence[tuple[Any, ...]]) -> bool:
+def _are_plain(names: Sequence[Any], model: Any, columns: Sequence[tuple[Any, ...]]) -> bool:
     """Tell whether messages have nothing odd, and none has the id of another."""
     if set(map(type, names)) != {str} or type(model) is not str or model == _SYNTHETIC:
         return False
-    different, plain = set(names), set(map(type, chain.from_iterable(counts))) == {int}
-    return len(different) == len(names) and "" not in different and plain and min(map(min, counts)) >= 0
+    different, plain = set(names), set(map(type, chain.from_iterable(columns))) == {int}
+    return len(different) == len(names) and "" not in different and plain and min(map(min, columns)) >= 0
 
 
 def _with(earlier: Mapping[str, _Counts], raws: Collection[_Raw]) -> dict[str, _Counts]:
