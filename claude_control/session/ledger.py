@@ -141,7 +141,7 @@ class Ledger:
         model, *further = dict.fromkeys(map(_SECOND, runs))
         names = [*chain.from_iterable(map(_FIRST, runs))]
         columns = [(*chain.from_iterable(parts),) for parts in zip(*map(_THIRD, runs), strict=True)]
-        if further or not _are_plain(names, model, columns) or not self._are_new(names):
+        if further or not _are_plain(model, columns) or not self._are_new(names):
             return False
         sums = {token: sum(column[:-_OPEN]) for token, column in zip(_TOKENS, columns, strict=True)}
         oldest = {**self._oldest, model: _added(self._oldest.get(model, {}), sums)}
@@ -152,9 +152,12 @@ class Ledger:
         self._finish_settling()
         return True
 
-    def _are_new(self, names: Sequence[str]) -> bool:
-        known = (self._newest, self._older, self._settled, self._settled_before)
-        return all(map(set(names).isdisjoint, known))
+    def _are_new(self, names: Sequence[Any]) -> bool:
+        """Tell whether all of these are ids, each another one, and none is known already."""
+        if set(map(type, names)) != {str}:
+            return False
+        different, known = set(names), (self._newest, self._older, self._settled, self._settled_before)
+        return len(different) == len(names) and "" not in different and all(map(different.isdisjoint, known))
 
     def _count_first(self) -> None:
         """Count a run message by message."""
@@ -267,12 +270,11 @@ def _read_many(frames: Sequence[dict[str, Any]]) -> _Many | None:
         return None
 
 
-def _are_plain(names: Sequence[Any], model: Any, columns: Sequence[tuple[Any, ...]]) -> bool:
-    """Tell whether messages have nothing odd, and none has the id of another."""
-    if set(map(type, names)) != {str} or type(model) is not str or model == _SYNTHETIC:
+def _are_plain(model: Any, columns: Sequence[tuple[Any, ...]]) -> bool:
+    """Tell whether messages are of a model, and have nothing but counts."""
+    if type(model) is not str or model == _SYNTHETIC or set(map(type, chain.from_iterable(columns))) != {int}:
         return False
-    different, plain = set(names), set(map(type, chain.from_iterable(columns))) == {int}
-    return len(different) == len(names) and "" not in different and plain and min(map(min, columns)) >= 0
+    return min(map(min, columns)) >= 0
 
 
 def _with(earlier: Mapping[str, _Counts], raws: Collection[_Raw]) -> dict[str, _Counts]:
