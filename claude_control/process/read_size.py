@@ -45,9 +45,10 @@ class ReadSize:
         if size < READ_BYTES:
             self._begun = 0
             return
-        end = data.find(b"\n")
-        if end >= 0 and self._begun:
-            self._long = LONGER_BYTES if self._begun + end >= LONGER_BYTES else LONG_BYTES
-        self._begun = size - data.rfind(b"\n") - 1 if end >= 0 else self._begun + size
-        if not 0 <= end < READ_BYTES:
+        last = data.rfind(b"\n")  # from the end, for there a long line ends: to look through all of it takes its time
+        if last >= 0 and self._begun:
+            is_longer = self._begun >= LONGER_BYTES or self._begun + data.find(b"\n") >= LONGER_BYTES
+            self._long = LONGER_BYTES if is_longer else LONG_BYTES
+        self._begun = size - last - 1 if last >= 0 else self._begun + size
+        if data.find(b"\n", 0, READ_BYTES) < 0:
             self.next = self._long

@@ -1,7 +1,7 @@
 """What is seen of a turn before its result, as far as it tells how the turn ends. Pure."""
 
 from collections.abc import Sequence
-from itertools import chain, repeat
+from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
@@ -127,7 +127,7 @@ def _says_more(frames: Sequence[dict[str, Any]]) -> bool:
     """Tell whether any of the frames may say more than that the model has spoken; with nothing in Python for each."""
     try:
         messages = list(map(_MESSAGE, frames))
-        if not _ERRORS.isdisjoint(chain.from_iterable(frames)):
+        if not _ERRORS.isdisjoint(set().union(*frames)):
             return True
         return any(map(dict.get, messages, repeat("stop_details"))) or "refusal" in map(_REASON, messages)
     except (KeyError, TypeError):  # no message, or an odd one

@@ -130,12 +130,13 @@ class Reader:
         self.bytes_read += len(chunk)
         self._frames_before = self.frames
         self._fast = len(chunk) >= _FAST_BYTES
-        if MESSAGE in self._kinds and (found := self._splitter.feed_alike(chunk, MESSAGE)):
+        end = chunk.rfind(b"\n") + 1  # looked for once: in the middle of a long line it takes its time
+        if MESSAGE in self._kinds and (found := self._splitter.feed_alike(chunk, end, MESSAGE)):
             run = MessageRun(*found)
             self.frames += run.count
             self._items.append(run)
             return True
-        block = self._splitter.feed_block(chunk)
+        block = self._splitter.feed_block(chunk, end)
         if block is None:
             self._read_lines(self._splitter.feed(chunk))
         elif block or chunk.startswith(b"\n"):  # or one empty line

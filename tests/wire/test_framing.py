@@ -54,6 +54,11 @@ def split(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
     return [line for chunk in chunks for line in splitter.feed(chunk)] + splitter.finish()
 
 
+def end_in(chunk: bytes) -> int:
+    """Return where the last line ends in a chunk, 0 if none does."""
+    return chunk.rfind(b"\n") + 1
+
+
 BEGIN = b"{}"
 """How lines begin that are taken together."""
 
@@ -62,14 +67,14 @@ def split_blocks(chunks: Iterable[bytes], limit: int) -> list[bytes | LongLine]:
     """Return all lines of a stream, taken as blocks wherever that is possible, as the reader takes them."""
     splitter, lines = LineSplitter(limit), list[bytes | LongLine]()
     for chunk in chunks:
-        if alike := splitter.feed_alike(chunk, BEGIN):
+        if alike := splitter.feed_alike(chunk, end_in(chunk), BEGIN):
             pieces, count = alike
             new = b"".join(pieces).split(b"\n")
             assert len(new) == count
             assert all(line.startswith(BEGIN) for line in new)
             lines += new
             continue
-        found = splitter.feed_block(chunk)
+        found = splitter.feed_block(chunk, end_in(chunk))
         assert not found or b"\n" not in found[: splitter.whole]
         if found is None:
             lines += splitter.feed(chunk)
@@ -126,9 +131,9 @@ def test_lines_that_begin_alike_are_taken_in_pieces(chunks: list[bytes], pieces:
     """Little is copied of what is taken, and what follows it is the beginning of the next line."""
     splitter = LineSplitter(100)
     for chunk in chunks[:-1]:
-        assert splitter.feed_alike(chunk, BEGIN) is None
+        assert splitter.feed_alike(chunk, end_in(chunk), BEGIN) is None
         splitter.feed(chunk)
-    assert splitter.feed_alike(chunks[-1], BEGIN) == (pieces, count)
+    assert splitter.feed_alike(chunks[-1], end_in(chunks[-1]), BEGIN) == (pieces, count)
     assert splitter.feed(b"}\n") == [chunks[-1].rpartition(b"\n")[2] + b"}"]
 
 
@@ -136,7 +141,7 @@ def test_lines_that_begin_alike_are_taken_in_pieces(chunks: list[bytes], pieces:
 def test_other_lines_are_left_to_be_taken_otherwise(chunk: bytes) -> None:
     """A chunk is not touched if no line ends in it, one begins otherwise or is empty, or one may be too long."""
     splitter = LineSplitter(100)
-    assert splitter.feed_alike(chunk, BEGIN) is None
+    assert splitter.feed_alike(chunk, end_in(chunk), BEGIN) is None
     assert splitter.is_empty
     assert splitter.finish() == []
 
@@ -144,11 +149,11 @@ def test_other_lines_are_left_to_be_taken_otherwise(chunk: bytes) -> None:
 def test_only_a_chunk_of_whole_lines_is_taken_in_pieces() -> None:
     """A chunk of which much is the next line's would be kept with the lines, so it is left; and so is a long line."""
     line, part = b"{}" + b"1" * 100 + b"\n", b"{}" + b"2" * 60
-    assert LineSplitter(10_000).feed_alike(line + part, BEGIN) is None
-    assert LineSplitter(10_000).feed_alike(line * 20 + part, BEGIN) == ([(line * 20)[:-1]], 20)
+    assert LineSplitter(10_000).feed_alike(line + part, len(line), BEGIN) is None
+    assert LineSplitter(10_000).feed_alike(line * 20 + part, len(line) * 20, BEGIN) == ([(line * 20)[:-1]], 20)
     splitter = LineSplitter(10_000)
     splitter.feed(part)
-    assert splitter.feed_alike(line, BEGIN) is None
+    assert splitter.feed_alike(line, len(line), BEGIN) is None
     assert splitter.feed(line) == [part + line[:-1]]
 
 
@@ -156,7 +161,7 @@ def test_a_line_over_the_limit_is_not_taken_in_pieces() -> None:
     """What was read of it before counts, too."""
     splitter = LineSplitter(100)
     splitter.feed(b"{}" + b"1" * 8)
-    assert splitter.feed_alike(b"1" * 94 + b"\n", BEGIN) is None
+    assert splitter.feed_alike(b"1" * 94 + b"\n", 95, BEGIN) is None
     assert splitter.feed(b"1" * 94 + b"\n") == [LongLine(104, b"{}" + b"1" * 102)]
 
 
