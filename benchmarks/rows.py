@@ -125,6 +125,7 @@ CONTROL = (
         ALL_SIDES,
         {"n": 2000},
         quick={"n": 500},
+        rounds=2,
     ),
     Row(
         "tools",
@@ -178,6 +179,7 @@ STREAMS = (
         ALL_SIDES,
         {"n": 20_000, "turns": 5, "kind": "assistant", "size": 1024},
         quick={"n": 6000},
+        rounds=2,
     ),
     Row(
         "large",
@@ -187,6 +189,7 @@ STREAMS = (
         ALL_SIDES,
         {"n": 200, "turns": 4, "kind": "assistant", "size": 900 * 1024},
         quick={"n": 40},
+        rounds=2,
     ),
     Row(
         "huge",

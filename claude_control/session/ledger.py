@@ -180,7 +180,7 @@ class Ledger:
         if self._waiting:
             ((names, model, columns),) = self._waiting
             raws = zip(repeat(model), zip(*columns, strict=True))
-            newest = {**self._newest, **dict(zip(names, raws))}
+            newest = {**self._newest, **dict(zip(names, raws, strict=True))}
             self._newest, self._waiting = newest, []  # at once: see `_close`
             self._begin_generation()
 
@@ -265,7 +265,7 @@ def _read_many(frames: Sequence[dict[str, Any]]) -> _Many | None:
     try:
         messages = list(map(_MESSAGE, frames))
         names, (model,) = list(map(_NAME, messages)), set(map(_MODEL, messages))
-        return names, model, list(zip(*map(_COUNTS, map(_USAGE, messages))))
+        return names, model, list(zip(*map(_COUNTS, map(_USAGE, messages)), strict=True))
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -274,7 +274,7 @@ def _are_plain(model: Any, columns: Sequence[tuple[Any, ...]]) -> bool:
     """Tell whether messages are of a model, and have nothing but counts."""
     if type(model) is not str or model == _SYNTHETIC or set(map(type, chain.from_iterable(columns))) != {int}:
         return False
-    return min(map(min, columns)) >= 0
+    return all(min(column) >= 0 for column in columns)
 
 
 def _with(earlier: Mapping[str, _Counts], raws: Collection[_Raw]) -> dict[str, _Counts]:
