@@ -129,7 +129,7 @@ class Reader:
             return False
         self.bytes_read += len(chunk)
         self._frames_before = self.frames
-        self._fast = len(chunk) >= _FAST_BYTES
+        self._fast = _FAST_BYTES <= len(chunk) <= READ_BYTES
         end = chunk.rfind(b"\n") + 1  # looked for once: in the middle of a long line it takes its time
         if MESSAGE in self._kinds and (found := self._splitter.feed_alike(chunk, end, MESSAGE)):
             run = MessageRun(*found)
@@ -146,7 +146,8 @@ class Reader:
     def _more(self) -> bool:
         """Tell whether the program writes faster than we read, so that the next chunk may be handed over with this one.
 
-        To wake the one who waits costs as much as to read a chunk, and often as much as to make messages of it.
+        To wake the one who waits costs as much as to read a chunk, and often as much as to make messages of it; but not
+        of a long line, behind which it waits no longer.
         """
         if not self._fast or self.bytes_read - self._handed_over >= _MOST_BYTES:
             return False

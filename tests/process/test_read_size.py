@@ -5,7 +5,7 @@ import pytest
 from claude_control.process.read_size import (
     FIRST_BYTES,
     LONG_BYTES,
-    LONGER_BYTES,
+    LONGEST_BYTES,
     READ_BYTES,
     WAITING_BYTES,
     ReadSize,
@@ -50,9 +50,18 @@ def test_more_is_read_in_the_middle_of_a_long_line() -> None:
     assert following(b"x" * READ_BYTES, line(1000) + b"x" * LONG_BYTES) == READ_BYTES
 
 
-@pytest.mark.parametrize(("size", "expected"), [(LONGER_BYTES, LONG_BYTES), (LONGER_BYTES + 1, LONGER_BYTES)])
-def test_still_more_is_read_where_lines_are_as_long_as_that(size: int, expected: int) -> None:
-    """The last long line tells, in whatever chunks it came."""
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (2 * LONG_BYTES, LONG_BYTES),
+        (2 * LONG_BYTES + 1, 2 * LONG_BYTES),
+        (3 * LONG_BYTES, 2 * LONG_BYTES),
+        (3 * LONG_BYTES + 1, LONGEST_BYTES),
+        (9 * LONG_BYTES, LONGEST_BYTES),
+    ],
+)
+def test_more_is_read_where_lines_are_longer_but_less_than_one(size: int, expected: int) -> None:
+    """The last long line tells, in whatever chunks it came; its newline does not count."""
     rest = b"x" * READ_BYTES
     at_once = following(rest, line(size - len(rest)) + rest)
     assert at_once == expected
@@ -61,10 +70,16 @@ def test_still_more_is_read_where_lines_are_as_long_as_that(size: int, expected:
     assert in_parts == expected
 
 
+def test_of_several_lines_in_a_chunk_the_first_is_the_long_one() -> None:
+    """What follows it in the same chunk does not make it longer."""
+    rest = b"x" * READ_BYTES
+    assert following(rest, line(LONG_BYTES) + line(LONGEST_BYTES) + rest) == LONG_BYTES
+
+
 def test_long_lines_are_forgotten_once_short_ones_come() -> None:
     """What a line began with counts no more behind a chunk of little."""
     rest = b"x" * READ_BYTES
-    found = following(rest, b"x" * LONGER_BYTES, line(10), rest, line(READ_BYTES + 1))
+    found = following(rest, b"x" * LONGEST_BYTES, line(10), rest, line(READ_BYTES + 1))
     assert found == LONG_BYTES
 
 
