@@ -88,7 +88,7 @@ STARTING = (
         ALL_SIDES,
         {"n": 40},
         quick={"n": 15},
-        rounds=2,
+        rounds=4,
     ),
 )
 
@@ -112,7 +112,7 @@ CONTROL = (
         ALL_SIDES,
         {"n": 6400, "turns": 10, "width": 64},
         quick={"n": 1920},
-        rounds=2,
+        rounds=4,
     ),
     Row(
         "callbacks",
@@ -174,21 +174,21 @@ STREAMS = (
     Row(
         "assistant",
         "stream",
-        "20,000 assistant messages of 1 KiB",
+        "40,000 assistant messages of 1 KiB",
         _streamed("1 KiB assistant messages", (4.0, 6.0), (0.45, 0.7)),
         ALL_SIDES,
-        {"n": 20_000, "turns": 5, "kind": "assistant", "size": 1024},
+        {"n": 40_000, "turns": 10, "kind": "assistant", "size": 1024},
         quick={"n": 6000},
         rounds=2,
     ),
     Row(
         "large",
         "stream",
-        "200 assistant messages of 900 KiB",
+        "400 assistant messages of 900 KiB",
         _streamed("900 KiB lines", (3.0, 4.0), (1.0, None)),
         ALL_SIDES,
-        {"n": 200, "turns": 4, "kind": "assistant", "size": 900 * 1024},
-        quick={"n": 40},
+        {"n": 400, "turns": 8, "kind": "assistant", "size": 900 * 1024},
+        quick={"n": 80},
         rounds=2,
     ),
     Row(
@@ -214,6 +214,7 @@ SESSIONS = (
         ),
         parameters={"count": 200, "calls": 20, "n": 200, **_DELTA},
         quick={"count": 40},
+        rounds=2,
     ),
     Row(
         "close",
