@@ -48,7 +48,7 @@ class ReadSize:
             return
         last = data.rfind(b"\n")  # from the end, for there a long line ends: to look through all of it takes its time
         if last >= 0 and self._begun:
-            line = self._begun if self._begun >= LONGEST_BYTES else self._begun + data.find(b"\n")
+            line = self._begun + data.find(b"\n")
             self._long = max(LONG_BYTES, min(LONGEST_BYTES, line // LONG_BYTES * LONG_BYTES))
         self._begun = size - last - 1 if last >= 0 else self._begun + size
         if data.find(b"\n", 0, READ_BYTES) < 0:

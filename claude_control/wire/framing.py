@@ -118,9 +118,10 @@ class LineSplitter:
     def feed_alike(self, chunk: bytes, end: int, begin: bytes) -> tuple[Sequence[Piece], int] | None:
         """Return the lines that end in this chunk if all of them begin so: in one or two pieces, and their number.
 
-        Together the pieces are what `feed_block` returns, and save the copying. None if any line begins otherwise, or
-        may be too long, or none ends, or if they are not most of what there is: then nothing has happened. The chunk is
-        kept as a whole, and long lines are the faster for being put together by the reader. `end` is as there.
+        `end` is that of `feed_block`, and together the pieces are what that returns, which saves the copying. None if
+        any line begins otherwise, or may be too long, or none ends, or if they are not most of what there is: then
+        nothing has happened. The chunk is kept as a whole, and long lines are the faster for being put together by the
+        reader.
         """
         rest = len(chunk) - end
         if not end or not (self._fragments[0] if self._fragments else chunk).startswith(begin):
