@@ -131,26 +131,33 @@ class ModelHandler(BaseHTTPRequestHandler):
         self._send_json(200, message, exchange.answer.headers)
 
     def _send_stream(self, exchange: Exchange) -> None:
-        """Send an answer as server-sent events, with its waits and faults in their places."""
+        """Send an answer as server-sent events, with its waits and faults in their places.
+
+        Events that no wait parts are sent in one piece: what a program makes of an error may depend on what it reads
+        together with it.
+        """
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         for name, value in exchange.answer.headers.items():
             self.send_header(name, value)
         self.end_headers()
+        piece = bytearray()
         try:
             for item in model_stream.play(exchange.answer, message_id=exchange.message_id, model=exchange.model_name):
                 if isinstance(item, Delay | Gate | Drop):
+                    self.wfile.write(piece)
+                    piece.clear()
                     exchange.perform(item)
                 elif not isinstance(item, StreamError):
                     self._note_usage(exchange, item)
-                    self._send_event(item)
+                    piece += _event(item)
                 elif exchange.fault_due(item):
-                    self._send_event(model_stream.error(529, _BREAKS_OFF, kind=item.kind))
+                    piece += _event(model_stream.error(529, _BREAKS_OFF, kind=item.kind))
                     break
         except GateTimeoutError as error:
-            self._send_event(model_stream.error(400, str(error)))
-        self._send_chunk(b"")
+            piece += _event(model_stream.error(400, str(error)))
+        self.wfile.write(piece + _chunk(b""))
 
     def _note_usage(self, exchange: Exchange, event: Mapping[str, Any]) -> None:
         """Note the token counts that an event of a stream tells."""
@@ -158,14 +165,6 @@ class ModelHandler(BaseHTTPRequestHandler):
             exchange.note_sent(event["message"]["usage"], whole=False)
         elif event["type"] == "message_delta":
             exchange.note_sent(model_stream.usage(exchange.answer), whole=True)
-
-    def _send_event(self, event: Mapping[str, Any]) -> None:
-        """Send one event of a stream."""
-        self._send_chunk(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
-
-    def _send_chunk(self, data: bytes) -> None:
-        """Send one piece of a chunked body; an empty one ends it."""
-        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
 
     def _send_json(self, status: int, body: Mapping[str, Any] | None, headers: Mapping[str, str] | None = None) -> None:
         """Send a whole answer; None is no body at all."""
@@ -177,3 +176,13 @@ class ModelHandler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+
+
+def _event(event: Mapping[str, Any]) -> bytes:
+    """Return one event of a stream as a piece of a chunked body."""
+    return _chunk(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+
+
+def _chunk(data: bytes) -> bytes:
+    """Return one piece of a chunked body; an empty one ends it."""
+    return b"%x\r\n%b\r\n" % (len(data), data)

@@ -35,7 +35,7 @@ from claude_control import (
 )
 from claude_control.session.outcome import Outcome
 from claude_control.testing.model_prompt import script
-from claude_control.testing.model_script import Answer, Drop, Gate, HttpError, Step, StreamError, Text, ToolCall
+from claude_control.testing.model_script import Answer, Delay, Drop, Gate, HttpError, Step, StreamError, Text, ToolCall
 from tests.real.conftest import Opener, Program
 from tests.waiting import wait_until
 
@@ -381,7 +381,12 @@ def too_long(bench: Bench) -> Turn:
 
 
 def broken_stream(bench: Bench) -> Turn:
-    """A stream that fails after its first words: older programs end it like an interrupt that nobody asked for."""
+    """A stream that fails some time after its first words."""
+    return bench.ask(Answer(Text("some words"), Delay(0.5), StreamError(times=None)), env=FEW_RETRIES)
+
+
+def stream_broken_at_once(bench: Bench) -> Turn:
+    """An error read together with the words before it: older programs lose it, and end as if interrupted by nobody."""
     return bench.ask(Answer(Text("some words"), StreamError(times=None)), env=FEW_RETRIES)
 
 
@@ -407,11 +412,12 @@ SCENES: dict[Scene, tuple[Outcome, type[Exception] | None]] = {
     killed: (Outcome.FAILED, ProcessExitedError),
     too_long: (Outcome.API_ERROR, APIError),
     broken_stream: (Outcome.API_ERROR, APIError),
+    stream_broken_at_once: (Outcome.API_ERROR, APIError),
 }
 # What the older two make of a scene, where it is something else.
 ON_OLD: dict[Scene, tuple[Outcome, type[Exception] | None]] = {
     deferred: (Outcome.COMPLETED, None),  # the decision is unknown there, and the tool is asked for as usual
-    broken_stream: (Outcome.EXECUTION_ERROR, ExecutionError),
+    stream_broken_at_once: (Outcome.EXECUTION_ERROR, ExecutionError),
 }
 ON_OLDEST: dict[Scene, tuple[Outcome, type[Exception] | None]] = {
     too_long: (Outcome.COMPLETED, None),  # it does not know the variable, and has the conversation summarised

@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -81,6 +82,17 @@ def test_error_within_a_stream(model_server: ModelServer) -> None:
     assert streamed.events[-1]["error"]["type"] == "overloaded_error"
     assert (whole.status, whole.json["error"]["type"]) == (529, "overloaded_error")
     assert third.text == "halfwhole"
+
+
+def test_events_without_a_wait_between_arrive_together(model_server: ModelServer) -> None:
+    """What a reader gets with the words of a stream has the error that follows them at once."""
+    body = json.dumps(request(script(Answer(Text("half"), StreamError())), stream=True)).encode()
+    head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(body)
+    address = urlsplit(model_server.url)
+    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+        connection.sendall(head + body)
+        reads = iter(lambda: connection.recv(1 << 16), b"")
+        assert b"overloaded_error" in next(data for data in reads if b"half" in data)
 
 
 def test_connection_dropped_within_a_stream(model_server: ModelServer) -> None:
