@@ -147,8 +147,8 @@ class Calls:
 
     def _send(
         self, reply: PendingReply[Any], direct: bool, wanted: Callable[[], bool] | None, alone: float = math.inf
-    ) -> None:
-        """Register a request and write it; if it cannot be written, it is as if it had never been.
+    ) -> int:
+        """Register a request and write it, and return how many wait; if it cannot be written, it is as if never made.
 
         Where more than `alone` wait then, it is written with others.
         """
@@ -163,6 +163,7 @@ class Calls:
                     reply._ticket = self._writer.gather(line, direct, self._broken_pipe)
             else:
                 reply._ticket = self._writer.put(line, direct, self._broken_pipe, wanted)
+            return waiting
         except BaseException as error:  # written in vain, or struck from outside
             self.pending.pop(reply.request_id)
             if direct and _tells_of_the_pipe(error):
@@ -234,7 +235,7 @@ class Calls:
 
     def _follows(self) -> bool:
         """Tell whether a line may be kept for the next one: until this thread waits, or the reader looks."""
-        standby = self._standby()
+        standby = self.reader.standby if self.reader is not None else None
         return standby is not None and standby.ticks
 
     def _standby(self) -> Standby | None:
@@ -271,14 +272,14 @@ class Calls:
         waiter.acquire()
         reply._waiters.append(waiter)
         try:
-            self._send(reply, True, wanted)
+            waiting = self._send(reply, True, wanted)
             try:
                 # Nearly always the answer is there within the first slice.
                 patience = SLICE if reply._ticket is None and (seconds is None or seconds > SLICE) else 0
-                if patience and len(self.pending) == 1 and self._lead(reply, patience):
+                if patience and waiting == 1 and not self._crowded and self._lead(reply, patience):
                     patience = 0
                 if reply._outcome is None:
-                    self._wait_among(reply, waiter, patience, Deadline(seconds, since))
+                    self._wait_among(reply, waiter, patience, seconds, since)
             except KeyboardInterrupt:
                 self.interruptible.interrupt()
                 raise
@@ -288,16 +289,18 @@ class Calls:
         return reply._read()
 
     def _wait_among(
-        self, reply: PendingReply[Any], waiter: threading.Lock, patience: float, deadline: Deadline
+        self, reply: PendingReply[Any], waiter: threading.Lock, patience: float, seconds: float | None, since: float
     ) -> None:
-        """Wait for an answer that the reader reads, or another thread that waits for one."""
+        """Wait for an answer that the reader reads, or another thread that waits for one; first `patience` seconds."""
         mark = object()
         try:
             self._blocked[mark] = None  # first, as in `wait`
-            if self._follows():
-                self._lead_for_all(reply, deadline)
+            if len(self._blocked) > 1:
+                self._crowded = CROWD
+            elif self._crowded or self._follows():
+                self._lead_for_all(reply, Deadline(seconds, since))
             if reply._outcome is None and not waiter.acquire(True, patience):
-                self._wait(reply, waiter, deadline)
+                self._wait(reply, waiter, Deadline(seconds, since))
         finally:
             self._blocked.pop(mark, None)
 

@@ -44,7 +44,6 @@ from claude_control.session.writer import Writer
 from claude_control.wire import envelope
 from claude_control.wire.framing import LongLine
 from claude_control.wire.hooks import Hook
-from claude_control.wire.requests import Request
 from claude_control.wire.support import Program
 
 __all__ = ["Connection"]
@@ -369,11 +368,6 @@ class Connection:
         self.fail(ProtocolError(text, raw=line.head, **self._known()))
 
     # -- requests ------------------------------------------------------------------------------------------------------
-
-    def call(self, request: Request[T], timeout: Any) -> T:
-        """Send a request and wait for the answer."""
-        self.check_alive()
-        return self.calls.call(request, timeout)
 
     def _input_broken(self, error: OSError) -> None:
         """See how the program ends that no longer reads; if it does not by itself, end it. May wait a little."""

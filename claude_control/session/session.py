@@ -325,10 +325,7 @@ class Session(Control):
         needs.wait_idle(self._live(), timeout)
 
     def subscribe(self, function: Callable[[Message], None]) -> Subscription:
-        """Call `function(message)` with every message of the session, in order, on a callback thread.
-
-        `close()` of the handle ends it.
-        """
+        """Call `function(message)` with every message, in order, on a callback thread, until `close()` of the handle."""
         return self._live().subscriptions.add(function)
 
     # -- control -------------------------------------------------------------------------------------------------------
@@ -364,7 +361,9 @@ class Session(Control):
         return request
 
     def _call(self, request: requests.Request[T], timeout: Timeout) -> T:
-        return (self._connection or self._opened()).call(request, timeout)
+        connection = self._connection or self._opened()
+        connection.check_alive()
+        return connection.calls.call(request, timeout)
 
     def _replacing(self, servers: Mapping[str, Any]) -> contextlib.AbstractContextManager[Mapping[str, Any]]:
         return self._checked_connection().callbacks.servers.replacing(servers)
