@@ -325,7 +325,7 @@ class Session(Control):
         needs.wait_idle(self._live(), timeout)
 
     def subscribe(self, function: Callable[[Message], None]) -> Subscription:
-        """Call `function(message)` with every message, in order, on a callback thread, until `close()` of the handle."""
+        """Call `function(message)` with every message, in order, on a callback thread, until the handle's `close()`."""
         return self._live().subscriptions.add(function)
 
     # -- control -------------------------------------------------------------------------------------------------------
