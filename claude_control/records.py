@@ -38,6 +38,8 @@ def fields(record: type) -> "Sequence[attrs.Attribute[Any]]":
 def _postpone(pattern: type | None, decorator: Callable[..., Any], choices: dict[str, Any]) -> Any:
     if pattern is None:
         return lambda pattern: _postpone(pattern, decorator, choices)
+    if _is_empty(pattern):
+        choices = {"init": False, **choices}  # it would do nothing, and take as long as any other
     given, work = vars(pattern), _Work(pattern, decorator, choices)
     body = {name: _Later(work) for name in _generated(given, choices, is_frozen=decorator is attrs.frozen)}
     body |= _body(pattern, given)
@@ -127,7 +129,7 @@ def _generated(given: Mapping[str, Any], choices: Mapping[str, Any], *, is_froze
 def _body(pattern: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the slotted class has in common with the pattern, and its slots: none for what a base has."""
     bases = [vars(base) for base in pattern.__mro__[1:-1]]
-    names = [name for name, kind in pattern.__annotations__.items() if not _is_class_variable(kind)]
+    names = list(_field_names(pattern))
     taken = {slot: base[slot] for base in bases for slot in base.get("__slots__", ()) if slot in names}
     slots = [name for name in names if name not in taken]
     if not any("__weakref__" in base for base in bases):
@@ -135,6 +137,17 @@ def _body(pattern: type, given: Mapping[str, Any]) -> dict[str, Any]:
     gone = {*names, "__dict__", "__weakref__"}
     body = {name: value for name, value in given.items() if name not in gone}
     return {**body, **taken, "__slots__": tuple(slots), "__qualname__": pattern.__qualname__}
+
+
+def _is_empty(pattern: type) -> bool:
+    """Tell whether there is nothing to do when an instance is made."""
+    is_record = any("__attrs_attrs__" in vars(base) for base in pattern.__mro__)
+    return not is_record and not any(_field_names(pattern)) and not hasattr(pattern, "__attrs_post_init__")
+
+
+def _field_names(pattern: type) -> Iterator[str]:
+    """Yield the names of the fields that are its own."""
+    return (name for name, kind in pattern.__annotations__.items() if not _is_class_variable(kind))
 
 
 def _is_class_variable(annotation: Any) -> bool:

@@ -299,3 +299,31 @@ def test_an_exception_amid_the_first_use_does_no_harm() -> None:
         if step not in struck:
             break
     assert len(struck) > 100
+
+
+def test_record_with_nothing_to_do_is_made_without_a_step_of_python() -> None:
+    """A record without fields is made by `object` alone; what has a field, in a base too, or a hook of attrs is not."""
+
+    @records.frozen
+    class Empty:
+        kind: ClassVar[str] = "empty"
+
+    @records.frozen
+    class Counted:
+        made: ClassVar[list[int]] = []
+
+        def __attrs_post_init__(self) -> None:
+            self.made.append(1)
+
+    @records.frozen
+    class Child(Point):
+        """A point."""
+
+    assert Empty() == Empty()
+    assert Empty.__init__ is object.__init__
+    with pytest.raises(TypeError, match="Empty"):
+        Empty(1)  # type: ignore[call-arg]
+    assert attrs.fields(Empty) == ()
+    assert Counted() == Counted()
+    assert Counted.made == [1, 1]
+    assert Child(1, y=2).x == 1

@@ -174,7 +174,7 @@ class Connection:
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
         standby = self.reader.standby
-        if os.getpid() != self._owner or (standby is not None and standby.leading):
+        if forks.NOTED_PID[0] != self._owner or (standby is not None and standby.leading):
             self.check_owner()
         if self._make_error is not None:
             raise self._make_error()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -192,6 +193,22 @@ def test_no_fork_while_a_descriptor_changes_hands() -> None:
     forked.set()
     thread.join()
     assert order == ["handed over", "forked"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system has memory that a fork wipes")
+def test_pid_is_noted_until_the_next_fork() -> None:
+    """Who asked whether this is the owner's process is noted, and every child finds nothing, and can be noted."""
+
+    def noted() -> list[int]:
+        found = [forks.NOTED_PID[0]]
+        forks.require_owner(os.getpid(), "this pipe")
+        return [*found, forks.NOTED_PID[0] - os.getpid()]
+
+    noted()
+    assert noted() == [os.getpid(), 0]
+    assert in_child(noted) == "[0, 0]"
+    assert in_child(lambda: (noted(), in_child(noted))[1]) == "'[0, 0]'"
+    assert noted() == [os.getpid(), 0]
 
 
 def test_owner_is_compared() -> None:

@@ -1,10 +1,12 @@
 """The life of a session on the scripted CLI: opening, state, errors, closing."""
 
+import ctypes
 import gc
 import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -498,11 +500,15 @@ def test_a_dropped_session_is_closed_in_the_background(scripted_cli: ScriptedCLI
     wait_until(lambda: all(gone(pid) for pid in pids))
 
 
-def test_use_after_fork_is_refused(scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted) -> None:
-    """A forked child gets `ForkedError` at once, and the parent's session works on."""
+@pytest.mark.parametrize("fork", [os.fork, ctypes.PyDLL(None).fork], ids=["python's", "an extension's"])
+def test_use_after_fork_is_refused(
+    scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, fork: Callable[[], int]
+) -> None:
+    """A forked child gets `ForkedError` at once, even if Python was not told, and the parent's session works on."""
     session = open_scripted(scripted_cli())
+    session.set_model("x")
     read_end, write_end = os.pipe()
-    pid = os.fork()
+    pid = fork()
     if pid == 0:
         try:
             session.set_model("x")
