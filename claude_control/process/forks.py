@@ -17,7 +17,7 @@ from typing import Any
 
 from claude_control.errors import ForkedError
 
-__all__ = ["NOTED_PID", "on_fork_in_child", "require_owner", "steady"]
+__all__ = ["NOTED_PID", "on_fork_in_child", "own_pid", "require_owner", "steady"]
 
 _FORK_PATIENCE = 1.0  # seconds a fork waits for `steady`, which is only ever held for microseconds
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK of Linux 4.14 and later, which Python has no name for
@@ -41,7 +41,7 @@ def _wiped_by_forks() -> "memoryview | None":
 _page = _wiped_by_forks()
 
 NOTED_PID: Sequence[int] = (0,) if _page is None else _page
-"""This process's id, or 0: not known without asking `require_owner`. To ask the system takes 1 to 3 % of a call."""
+"""This process's id, or 0 where it was not noted, and only the system knows: to ask it takes 1 to 3 % of a call."""
 
 # The object weakly, its function strongly: a WeakMethod complains when the interpreter ends.
 _methods: "dict[int, tuple[weakref.ref[Any], Callable[[Any], None]]]" = {}
@@ -76,8 +76,14 @@ def require_owner(owner: int, what: str) -> None:
     """Raise `ForkedError` if this is not the process `owner`; called before any lock is taken."""
     if os.getpid() != owner:
         raise ForkedError(f"{what} belongs to process {owner}, from which this one was forked; open a new one here")
+
+
+def own_pid() -> int:
+    """Return this process's id, and note it, for whoever makes something that belongs to this process."""
+    pid = os.getpid()
     if _page is not None:
-        _page[0] = owner
+        _page[0] = pid
+    return pid
 
 
 def _let_go(methods: dict[int, Any], number: int, _: object) -> None:

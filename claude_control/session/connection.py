@@ -9,7 +9,6 @@ of `process/standby.py`: who holds that is the reader meanwhile. User code and F
 """
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -82,7 +81,7 @@ class Connection:
         self.name = name
         self._argv = argv
         self.interruptible = Interruptible(self)
-        self._owner = os.getpid()
+        self._owner = forks.own_pid()
         self.belongings = belongings
         self._state_lock = threading.Lock()  # guards the three below
         self._make_error: Callable[[], Exception] | None = None  # what ended it, anew for each who is to raise it

@@ -197,11 +197,11 @@ def test_no_fork_while_a_descriptor_changes_hands() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system has memory that a fork wipes")
 def test_pid_is_noted_until_the_next_fork() -> None:
-    """Who asked whether this is the owner's process is noted, and every child finds nothing, and can be noted."""
+    """What owns something is noted; every child finds nothing, and can be noted."""
 
     def noted() -> list[int]:
         found = [forks.NOTED_PID[0]]
-        forks.require_owner(os.getpid(), "this pipe")
+        assert forks.own_pid() == os.getpid()
         return [*found, forks.NOTED_PID[0] - os.getpid()]
 
     noted()
