@@ -35,6 +35,9 @@ def fields(record: type) -> "Sequence[attrs.Attribute[Any]]":
     return later.work.fields() if isinstance(later, _Later) else attrs.fields(record)
 
 
+_NOT_EMPTY = frozenset(("__attrs_attrs__", "__attrs_pre_init__", "__attrs_post_init__", "__init__"))
+
+
 def _postpone(pattern: type | None, decorator: Callable[..., Any], choices: dict[str, Any]) -> Any:
     if pattern is None:
         return lambda pattern: _postpone(pattern, decorator, choices)
@@ -141,8 +144,8 @@ def _body(pattern: type, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_empty(pattern: type) -> bool:
     """Tell whether there is nothing to do when an instance is made."""
-    is_record = any("__attrs_attrs__" in vars(base) for base in pattern.__mro__)
-    return not is_record and not any(_field_names(pattern)) and not hasattr(pattern, "__attrs_post_init__")
+    given = {name for base in pattern.__mro__[:-1] for name in vars(base)}
+    return _NOT_EMPTY.isdisjoint(given) and not any(_field_names(pattern))
 
 
 def _field_names(pattern: type) -> Iterator[str]:

@@ -315,6 +315,14 @@ def test_record_with_nothing_to_do_is_made_without_a_step_of_python() -> None:
         def __attrs_post_init__(self) -> None:
             self.made.append(1)
 
+    class Plain:
+        def __init__(self) -> None:
+            raise OptionsError("attrs never calls this", field="plain")
+
+    @records.frozen
+    class Heir(Plain):
+        """An heir of what is no record."""
+
     @records.frozen
     class Child(Point):
         """A point."""
@@ -326,4 +334,5 @@ def test_record_with_nothing_to_do_is_made_without_a_step_of_python() -> None:
     assert attrs.fields(Empty) == ()
     assert Counted() == Counted()
     assert Counted.made == [1, 1]
+    assert Heir() == Heir()
     assert Child(1, y=2).x == 1

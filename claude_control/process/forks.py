@@ -21,6 +21,7 @@ __all__ = ["NOTED_PID", "on_fork_in_child", "own_pid", "require_owner", "steady"
 
 _FORK_PATIENCE = 1.0  # seconds a fork waits for `steady`, which is only ever held for microseconds
 _WIPE_ON_FORK = 18  # MADV_WIPEONFORK of Linux 4.14 and later, which Python has no name for
+_IMPOSSIBLE = -1
 
 
 def _wiped_by_forks() -> "memoryview | None":
@@ -35,7 +36,11 @@ def _wiped_by_forks() -> "memoryview | None":
         page.madvise(_WIPE_ON_FORK)
     except OSError:
         return None
-    return memoryview(page).cast("i")
+    try:
+        page.madvise(_IMPOSSIBLE)
+    except OSError:
+        return memoryview(page).cast("i")
+    return None  # emulators (qemu before 8.0) say yes to everything, and do nothing
 
 
 _page = _wiped_by_forks()
@@ -80,10 +85,12 @@ def require_owner(owner: int, what: str) -> None:
 
 def own_pid() -> int:
     """Return this process's id, and note it, for whoever makes something that belongs to this process."""
-    pid = os.getpid()
-    if _page is not None:
-        _page[0] = pid
-    return pid
+    while True:
+        pid = os.getpid()
+        if _page is not None:
+            _page[0] = pid
+        if pid == os.getpid():  # else a signal handler has forked in here, and this is the child
+            return pid
 
 
 def _let_go(methods: dict[int, Any], number: int, _: object) -> None:

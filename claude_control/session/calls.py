@@ -299,6 +299,7 @@ class Calls:
                 self._crowded = CROWD
             elif self._crowded or self._follows():
                 self._lead_for_all(reply, Deadline(seconds, since))
+                patience = 0  # it may have waited as long already
             if reply._outcome is None and not waiter.acquire(True, patience):
                 self._wait(reply, waiter, Deadline(seconds, since))
         finally:

@@ -11,7 +11,7 @@ of `process/standby.py`: who holds that is the reader meanwhile. User code and F
 import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from claude_control import log
 from claude_control.deadline import Deadline, Latch, wait_event
@@ -47,7 +47,6 @@ from claude_control.wire.support import Program
 
 __all__ = ["Connection"]
 
-T = TypeVar("T")
 _log = log.get(__name__)
 
 _OTHER_STEPS = 10.0  # seconds: flushing, killing, sweeping and joining, each bounded in closing.py

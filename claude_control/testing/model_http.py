@@ -143,13 +143,19 @@ class ModelHandler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         piece = bytearray()
+
+        def send() -> None:
+            self.wfile.write(piece)
+            piece.clear()
+
         try:
             for item in model_stream.play(exchange.answer, message_id=exchange.message_id, model=exchange.model_name):
                 if isinstance(item, Delay | Gate | Drop):
-                    self.wfile.write(piece)
-                    piece.clear()
+                    send()
                     exchange.perform(item)
                 elif not isinstance(item, StreamError):
+                    if item["type"] == "message_delta":  # with which it is noted as sent whole
+                        send()
                     self._note_usage(exchange, item)
                     piece += _event(item)
                 elif exchange.fault_due(item):
@@ -157,7 +163,8 @@ class ModelHandler(BaseHTTPRequestHandler):
                     break
         except GateTimeoutError as error:
             piece += _event(model_stream.error(400, str(error)))
-        self.wfile.write(piece + _chunk(b""))
+        piece += _chunk(b"")
+        send()
 
     def _note_usage(self, exchange: Exchange, event: Mapping[str, Any]) -> None:
         """Note the token counts that an event of a stream tells."""

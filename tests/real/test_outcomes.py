@@ -382,7 +382,7 @@ def too_long(bench: Bench) -> Turn:
 
 def broken_stream(bench: Bench) -> Turn:
     """A stream that fails some time after its first words."""
-    return bench.ask(Answer(Text("some words"), Delay(0.5), StreamError(times=None)), env=FEW_RETRIES)
+    return bench.ask(Answer(Text("some words"), Delay(1.5), StreamError(times=None)), env=FEW_RETRIES)
 
 
 def stream_broken_at_once(bench: Bench) -> Turn:

@@ -4,6 +4,7 @@ import ctypes
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -508,6 +509,8 @@ def test_use_after_fork_is_refused(
     session = open_scripted(scripted_cli())
     session.set_model("x")
     read_end, write_end = os.pipe()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(60)  # no thread asks for the interpreter at the fork: the child would wait for it for ever
     pid = fork()
     if pid == 0:
         try:
@@ -515,8 +518,9 @@ def test_use_after_fork_is_refused(
         except BaseException as error:
             os.write(write_end, type(error).__name__.encode())
         os._exit(0)
+    sys.setswitchinterval(interval)
     os.close(write_end)
-    os.waitpid(pid, 0)
+    wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid)
     assert os.read(read_end, 100) == b"ForkedError"
     os.close(read_end)
     assert session.set_permission_mode("plan").mode == "plan"

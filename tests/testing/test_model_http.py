@@ -227,3 +227,12 @@ def test_server_says_what_it_sent(model_server: ModelServer) -> None:
     told = [(sent.whole, sent.usage["input_tokens"], sent.usage["output_tokens"]) for sent in model_server.answers]
     assert told == [(True, 70, 80), (True, 70, 80), (False, 70, 1)]
     assert len({sent.message_id for sent in model_server.answers}) == 3
+
+
+def test_answer_that_a_client_leaves_is_not_told_as_whole(model_server: ModelServer) -> None:
+    """Of an answer whose client hangs up in the middle `answers` says that it broke off."""
+    with Client(model_server) as client:
+        body = request(script(LongText(30_000_000)), stream=True)
+        client.begin("POST", "/v1/messages", json.dumps(body).encode())
+    model_server.stop()
+    assert [sent.whole for sent in model_server.answers] == [False]
