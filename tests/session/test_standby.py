@@ -65,6 +65,12 @@ def is_led(standby: Standby) -> bool:
     return standby._lead.locked()
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the reader stand by for longer than any machine may take from there to the call, not for a second."""
+    monkeypatch.setattr("claude_control.process.standby._PATIENCE", 60.0)
+
+
 def test_answer_is_read_by_the_caller(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +184,7 @@ def test_call_struck_anywhere_leaves_the_session_working(
     assert session.ask("x").result(timeout=20).result == "answer to: x"
 
 
+@pytest.mark.usefixtures("patient")
 def test_signal_handler_may_call_while_a_call_waits(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted
 ) -> None:
@@ -250,6 +257,7 @@ def test_signal_handler_may_wait_while_its_thread_reads(
         assert session.get_mcp_status(timeout=20)
 
 
+@pytest.mark.usefixtures("patient")
 def test_close_ends_a_call_that_reads_for_itself(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, no_leaks: None
 ) -> None:
@@ -268,6 +276,7 @@ def test_close_ends_a_call_that_reads_for_itself(
     closer.join()
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("held", [False, True])
 def test_exit_ends_a_call_that_reads_for_itself(
     scripted_cli: ScriptedCLIFactory, open_scripted: OpenScripted, held: bool
