@@ -235,7 +235,7 @@ class Calls:
 
     def _follows(self) -> bool:
         """Tell whether a line may be kept for the next one: until this thread waits, or the reader looks."""
-        standby = self.reader.standby if self.reader is not None else None
+        standby = self._standby()
         return standby is not None and standby.ticks
 
     def _standby(self) -> Standby | None:

@@ -108,8 +108,7 @@ class PendingReplies:
 
         Raises what ended the session, if it has ended.
         """
-        # As `new_id` has it: a call of a function here is 1 % of a call by one of many threads.
-        entry.request_id = request_id = entry.request_id or f"{REQUEST_PREFIX}{next(self._numbers)}{self._tail}"
+        entry.request_id = request_id = entry.request_id or self.new_id()
         self._waiting[request_id] = entry
         # Looked at afterwards: who sets it looks for entries then, and may have settled this one.
         if self._failure is not None and self.pop(request_id) is not None:

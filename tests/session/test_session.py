@@ -511,14 +511,16 @@ def test_use_after_fork_is_refused(
     read_end, write_end = os.pipe()
     interval = sys.getswitchinterval()
     sys.setswitchinterval(60)  # no thread asks for the interpreter at the fork: the child would wait for it for ever
-    pid = fork()
+    try:
+        pid = fork()
+    finally:
+        sys.setswitchinterval(interval)
     if pid == 0:
         try:
             session.set_model("x")
         except BaseException as error:
             os.write(write_end, type(error).__name__.encode())
         os._exit(0)
-    sys.setswitchinterval(interval)
     os.close(write_end)
     wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid)
     assert os.read(read_end, 100) == b"ForkedError"
