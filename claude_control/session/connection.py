@@ -36,7 +36,7 @@ from claude_control.session.pending import PLAIN_FIELDS, REQUEST_PREFIX, Pending
 from claude_control.session.pool import CallbackPool
 from claude_control.session.prompting import Interruptible, Prompting
 from claude_control.session.reading import Reader
-from claude_control.session.running import forbid_waiting
+from claude_control.session.running import forbid_striking, forbid_waiting
 from claude_control.session.subscriptions import Subscriptions
 from claude_control.session.turn import Consumer
 from claude_control.session.writer import Writer
@@ -172,7 +172,8 @@ class Connection:
     def check_alive(self) -> None:
         """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
         standby = self.reader.standby
-        if forks.NOTED_PID[0] != self._owner or (standby is not None and standby.leading):
+        led = standby is not None and standby.leading
+        if led or self.conversation.noted_by is not None or forks.NOTED_PID[0] != self._owner:
             self.check_owner()
         if self._make_error is not None:
             raise self._make_error()
@@ -180,8 +181,12 @@ class Connection:
             raise SessionClosedError("the session is being closed; make a new one to go on", phase="closing")
 
     def check_owner(self) -> None:
-        """Raise `ForkedError` in a forked child, before any lock is taken there; else see that this thread may wait."""
+        """Raise `ForkedError` in a forked child, before any lock is taken there; else see that this thread may wait.
+
+        Raises `ConcurrencyError` where it would wait for itself.
+        """
         forks.require_owner(self._owner, "this session")
+        forbid_striking(self.conversation.noted_by)
         if self.reader.standby is not None:
             self.reader.standby.leave()
 

@@ -85,6 +85,7 @@ class Conversation:
         self._held: list[One] = []
         self._delivering = False  # what a chunk leads to is decided, and not all of it done
         self._notes = Notes(decode_message)
+        self.noted_by: int | None = None  # the thread that has the lock to note what it has read
         self._ended: Callable[[], Exception] | None = None  # makes what every later prompt raises
         self.on_begin: Callable[[TurnRecord], None] = lambda record: None
 
@@ -187,8 +188,13 @@ class Conversation:
 
     def settle_run(self, run: MessageRun, frames: Sequence[dict[str, Any] | None]) -> None:
         """Note a run that the caller has decoded."""
+        caller = threading.get_ident()
         with self._lock:
-            self._notes.settle_run(run, frames)
+            self.noted_by = caller  # with nothing called before it, where a signal handler could come
+            try:
+                self._notes.settle_run(run, frames)
+            finally:
+                self.noted_by = None
 
     @property
     def current(self) -> TurnRecord | None:

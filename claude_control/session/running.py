@@ -1,5 +1,6 @@
 """Runs what the user gave us for one request of the program at a time, on the threads of the pool."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from claude_control.log import error_text
 from claude_control.session.answers import Answers, Handler, OpenRequest
 from claude_control.session.pool import CallbackPool
 
-__all__ = ["Runner", "forbid_waiting", "name_of"]
+__all__ = ["Runner", "forbid_striking", "forbid_waiting", "name_of"]
 
 _log = log.get(__name__)
 
@@ -44,6 +45,15 @@ class Runner:
 def name_of(function: Any) -> str:
     """Return what a function is called in logs."""
     return str(getattr(function, "__qualname__", None) or type(function).__name__)
+
+
+def forbid_striking(holder: int | None) -> None:
+    """Raise `ConcurrencyError` in a signal handler that has struck the thread which holds a lock it would wait for."""
+    if holder == threading.get_ident():
+        raise ConcurrencyError(
+            "a signal handler cannot wait for the session where it has struck the thread that reads a message of it; "
+            "raise an exception there or set a flag, and go on where the turn is iterated"
+        )
 
 
 def forbid_waiting(pool: CallbackPool) -> None:

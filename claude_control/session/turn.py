@@ -245,7 +245,8 @@ class Turn(Consumer):
     @property
     def text(self) -> str:
         """The answer's text so far, without waiting: the newest assistant message's, and in the end the result's."""
-        if not self._record.answer:
+        noted_by = self._connection.conversation.noted_by
+        if not self._record.answer and noted_by != threading.get_ident():  # else a signal handler has struck that one
             self._connection.check_owner()
             self._connection.conversation.settle()
         return self._record.text
