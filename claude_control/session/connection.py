@@ -170,7 +170,7 @@ class Connection:
     # -- life cycle ----------------------------------------------------------------------------------------------------
 
     def check_alive(self) -> None:
-        """Raise what ended the connection, or `ForkedError` in a forked child. Takes no lock."""
+        """Raise what ended the connection, or what `check_owner` raises. Takes no lock."""
         standby = self.reader.standby
         led = standby is not None and standby.leading
         if led or self.conversation.noted_by is not None or forks.NOTED_PID[0] != self._owner:

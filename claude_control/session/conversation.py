@@ -85,7 +85,7 @@ class Conversation:
         self._held: list[One] = []
         self._delivering = False  # what a chunk leads to is decided, and not all of it done
         self._notes = Notes(decode_message)
-        self.noted_by: int | None = None  # the thread that has the lock to note what it has read
+        self.noted_by: int | None = None  # the thread that has the lock, to note what it has read
         self._ended: Callable[[], Exception] | None = None  # makes what every later prompt raises
         self.on_begin: Callable[[TurnRecord], None] = lambda record: None
 
